@@ -12,17 +12,12 @@ export {
   needleBits,
   PRECISE_SCHEME,
 } from './gram-scheme.ts';
+export type { ByteRange, RangeSource, ReadRangesOptions } from './index-head.ts';
 export type { Extent } from './index-layout.ts';
 export type { LineAutomaton } from './line-automaton.ts';
 export { type LinePattern, type LinePatternOptions, linePattern } from './line-pattern.ts';
 export { type PatternSyntax, PatternSyntaxError } from './posix-pattern.ts';
 export { NOTHING_REQUIRED, type RequiredText } from './required-text.ts';
-export {
-  type ByteRange,
-  type Candidate,
-  type RangeSource,
-  type ReadRangesOptions,
-  TextIndex,
-} from './text-index.ts';
+export { type Candidate, TextIndex } from './text-index.ts';
 export { TextIndexError, type TextIndexErrorCode } from './text-index-error.ts';
 export { TextIndexWriter, type TextIndexWriterOptions } from './text-index-writer.ts';

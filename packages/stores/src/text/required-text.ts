@@ -24,8 +24,16 @@ export function requiredRows(text: RequiredText, rowsOf: (needle: Uint8Array) =>
     return rows.length === 0 ? EVERY_BLOCK : { kind: 'rows', rows };
   }
   const of = text.of.map((part) => requiredRows(part, rowsOf));
-  if (text.kind === 'any') return of.some(isEveryBlock) ? EVERY_BLOCK : { kind: 'any', of };
-  return { kind: 'all', of: of.filter((part) => !isEveryBlock(part)) };
+  if (text.kind === 'any') {
+    if (of.some(isEveryBlock)) return EVERY_BLOCK;
+    return of.length === 1 ? of[0] : { kind: 'any', of };
+  }
+  // The rows of all needles decide together, as if they were one needle.
+  const rows = new Set(of.flatMap((part) => (part.kind === 'rows' ? part.rows : [])));
+  const others = of.filter((part) => part.kind !== 'rows' && !isEveryBlock(part));
+  if (rows.size === 0) return others.length === 1 ? others[0] : { kind: 'all', of: others };
+  const joined: RequiredRows = { kind: 'rows', rows: [...rows] };
+  return others.length === 0 ? joined : { kind: 'all', of: [joined, ...others] };
 }
 
 /** Whether no row decides: all blocks are candidates. */
@@ -33,10 +41,17 @@ export function isEveryBlock(rows: RequiredRows): boolean {
   return rows.kind === 'all' && rows.of.length === 0;
 }
 
-/** Visits the numbers of all rows. */
-export function eachRow(rows: RequiredRows, visit: (row: number) => void): void {
-  if (rows.kind === 'rows') rows.rows.forEach(visit);
-  else for (const part of rows.of) eachRow(part, visit);
+/** Keeps up to `most` rows of each needle: more blocks are candidates by them, and none fewer. */
+export function firstRows(required: RequiredRows, most: number): RequiredRows {
+  if (required.kind === 'rows') return { kind: 'rows', rows: required.rows.slice(0, most) };
+  return { kind: required.kind, of: required.of.map((part) => firstRows(part, most)) };
+}
+
+/** Numbers of all rows, each once. */
+export function rowNumbers(required: RequiredRows, found = new Set<number>()): Set<number> {
+  if (required.kind === 'rows') for (const row of required.rows) found.add(row);
+  else for (const part of required.of) rowNumbers(part, found);
+  return found;
 }
 
 /** The candidates of a stripe as bits, from its rows. */

@@ -5,59 +5,42 @@
  * never an answer: the caller then reads the files whole.
  */
 
-import { EXTRA_RULES, type GramScheme, isScheme, needleBits } from './gram-scheme.ts';
+import { type GramScheme, needleBits } from './gram-scheme.ts';
+import {
+  type ByteRange,
+  damaged,
+  type RangeSource,
+  type ReadRangesOptions,
+  readAll,
+  readHead,
+  type Stripe,
+} from './index-head.ts';
 import {
   CHUNK_BLOCKS,
   EXTENT_BYTES,
   type Extent,
   getNumber,
-  HEADER_BYTES,
   isSealed,
-  MAGIC,
-  type RowLayout,
-  rowLayout,
   rowPlace,
-  STRIPE_BLOCKS,
-  STRIPE_BYTES,
   SUM_BYTES,
-  TRAILER_BYTES,
-  VERSION,
   viewOf,
 } from './index-layout.ts';
-import { candidateBits, eachRow, isEveryBlock, type RequiredText, requiredRows } from './required-text.ts';
+import {
+  candidateBits,
+  firstRows,
+  isEveryBlock,
+  type RequiredRows,
+  type RequiredText,
+  requiredRows,
+  rowNumbers,
+} from './required-text.ts';
 import { TextIndexError } from './text-index-error.ts';
-
-/** Bytes at a place of the index. */
-export interface ByteRange {
-  readonly offset: number;
-  readonly length: number;
-}
-
-export interface ReadRangesOptions {
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** The port: reads several ranges at once, in the order of the question. */
-export interface RangeSource {
-  /** Bytes of the whole index. */
-  readonly size: number;
-  read(ranges: readonly ByteRange[], options?: ReadRangesOptions): Promise<readonly Uint8Array[]>;
-}
 
 /** A block that may contain the text. */
 export interface Candidate {
   /** The number of the block in the index. */
   readonly block: number;
   readonly extents: readonly Extent[];
-}
-
-interface Stripe {
-  readonly firstBlock: number;
-  readonly offset: number;
-  readonly extentsOffset: number;
-  readonly blocks: number;
-  readonly extents: number;
-  readonly layout: RowLayout;
 }
 
 export class TextIndex {
@@ -85,25 +68,8 @@ export class TextIndex {
 
   /** Reads the header and the directory. Throws a `TextIndexError` if they are damaged. */
   static async open(source: RangeSource, options: ReadRangesOptions = {}): Promise<TextIndex> {
-    const { size } = source;
-    if (size < HEADER_BYTES + SUM_BYTES + TRAILER_BYTES)
-      throw new TextIndexError('truncated', size, `Cannot open a text index: it ends after ${size} bytes`);
-    const trailerAt = size - TRAILER_BYTES;
-    const [header, trailer] = await readAll(
-      source,
-      [
-        { offset: 0, length: HEADER_BYTES },
-        { offset: trailerAt, length: TRAILER_BYTES },
-      ],
-      options,
-    );
-    const head = readHeader(header);
-    const { at, blocks, stripes: count } = readTrailer(trailer, trailerAt);
-    const [directory] = await readAll(source, [{ offset: at, length: trailerAt - at }], options);
-    const stripes = readDirectory(directory, { at, count, scheme: head.scheme });
-    if (stripes.reduce((sum, stripe) => sum + stripe.blocks, 0) !== blocks)
-      throw new TextIndexError('payload', at, `Cannot open a text index: expected ${blocks} blocks in all`);
-    return new TextIndex(source, head, stripes, HEADER_BYTES + TRAILER_BYTES + directory.length);
+    const { head, stripes, bytes } = await readHead(source, options);
+    return new TextIndex(source, head, stripes, bytes);
   }
 
   /** Bytes of the index that were read so far. */
@@ -119,34 +85,69 @@ export class TextIndex {
   /** Numbers of the blocks that may contain the text, in order. */
   async candidateBlocks(text: RequiredText, options: ReadRangesOptions = {}): Promise<number[]> {
     const wanted = requiredRows(text, (needle) => needleBits(needle, this.scheme));
-    const rows = new Set<number>();
-    eachRow(wanted, (row) => rows.add(row));
     const found: number[] = [];
-    for (const stripes of batches(this.#stripes, rows.size)) {
-      const groups = stripes.map((stripe) => groupsOf(stripe, rows));
-      const ranges = groups.flat();
-      const bytes = await this.#read(ranges, options);
-      let next = 0;
-      stripes.forEach((stripe, i) => {
-        const held = new Map<number, Uint8Array>();
-        for (const range of groups[i]) {
-          const group = bytes[next++];
-          if (!isSealed(group, range.offset)) throw damaged(range.offset, 'rows');
-          held.set(range.offset, group);
-        }
-        const { width, groupBytes } = stripe.layout;
-        const bits = candidateBits(wanted, width, (row) => {
-          const place = rowPlace(stripe.layout, row);
-          const start = stripe.offset + Math.floor(place / groupBytes) * groupBytes;
-          const within = stripe.offset + place - start;
-          return held.get(start)!.subarray(within, within + width);
-        });
-        for (let block = 0; block < stripe.blocks; block++) {
+    for (const stripes of batches(this.#stripes, rowNumbers(wanted).size)) {
+      const candidates = await this.#candidatesOf(stripes, wanted, options);
+      for (const { stripe, bits } of candidates) {
+        for (let block = 0; block < stripe.blocks; block++)
           if (((bits[block >>> 3] >>> (block & 7)) & 1) !== 0) found.push(stripe.firstBlock + block);
-        }
-      });
+      }
     }
     return found;
+  }
+
+  /**
+   * Candidates of some stripes. Each row halves the blocks that remain, so a needle of many grams
+   * has done its work before its last row. Rows are read in steps, and only of stripes that still
+   * have candidates. If all rows take a few kilobytes, there is one step.
+   */
+  async #candidatesOf(
+    stripes: readonly Stripe[],
+    wanted: RequiredRows,
+    options: ReadRangesOptions,
+  ): Promise<StripeCandidates[]> {
+    const all = rowNumbers(wanted).size;
+    const bytes = stripes.reduce((sum, { layout }) => sum + layout.groupBytes, 0);
+    let left = stripes.map((stripe): StripeCandidates => ({ stripe, bits: NO_BITS, rows: new Map() }));
+    for (let most = all * bytes <= ONE_STEP_BYTES ? all : FIRST_ROWS; ; most += MORE_ROWS) {
+      const step = firstRows(wanted, most);
+      const rows = rowNumbers(step);
+      await this.#readRows(left, rows, options);
+      for (const one of left)
+        one.bits = candidateBits(step, one.stripe.layout.width, (row) => one.rows.get(row)!);
+      left = left.filter(hasCandidates);
+      if (rows.size === all || left.length === 0) return left;
+    }
+  }
+
+  /** Reads the rows that the stripes do not have yet. */
+  async #readRows(
+    stripes: readonly StripeCandidates[],
+    rows: ReadonlySet<number>,
+    options: ReadRangesOptions,
+  ): Promise<void> {
+    const missing = stripes.map(({ stripe, rows: held }) =>
+      groupsOf(
+        stripe,
+        [...rows].filter((row) => !held.has(row)),
+      ),
+    );
+    const bytes = await this.#read(missing.flat(), options);
+    let next = 0;
+    stripes.forEach(({ stripe: { offset, layout }, rows: held }, i) => {
+      const groups = new Map<number, Uint8Array>();
+      for (const range of missing[i]) {
+        const group = bytes[next++];
+        if (!isSealed(group, range.offset)) throw damaged(range.offset, 'rows');
+        groups.set(range.offset, group);
+      }
+      for (const row of rows) {
+        if (held.has(row)) continue;
+        const place = rowPlace(layout, row);
+        const start = Math.floor(place / layout.groupBytes) * layout.groupBytes;
+        held.set(row, groups.get(offset + start)!.subarray(place - start, place - start + layout.width));
+      }
+    });
   }
 
   /** The blocks that may contain the text, with their extents. */
@@ -157,12 +158,14 @@ export class TextIndex {
   /** The extents of blocks, which are given by their numbers in rising order. */
   async extentsOf(blocks: readonly number[], options: ReadRangesOptions = {}): Promise<Candidate[]> {
     const found: Candidate[] = [];
+    let from = 0;
     for (const stripe of this.#stripes) {
-      const mine = blocks.filter(
-        (block) => block >= stripe.firstBlock && block < stripe.firstBlock + stripe.blocks,
-      );
-      if (mine.length === 0) continue;
-      found.push(...(await this.#stripeExtents(stripe, mine, options)));
+      let to = from;
+      while (to < blocks.length && blocks[to] < stripe.firstBlock + stripe.blocks) to++;
+      if (to === from) continue;
+      for (const candidate of await this.#stripeExtents(stripe, blocks.slice(from, to), options))
+        found.push(candidate);
+      from = to;
     }
     return found;
   }
@@ -211,6 +214,28 @@ export class TextIndex {
   }
 }
 
+/** A stripe of a search: the candidates by the rows that were read. */
+interface StripeCandidates {
+  readonly stripe: Stripe;
+  bits: Uint8Array;
+  readonly rows: Map<number, Uint8Array>;
+}
+
+const NO_BITS = new Uint8Array(0);
+
+/** Rows of a needle in the first step and in each later one. */
+const FIRST_ROWS = 10;
+const MORE_ROWS = 2;
+/** All rows are read in one step if they take no more than this: a step may be a round trip. */
+const ONE_STEP_BYTES = 65_536;
+
+/** Whether a block of the stripe is a candidate. Bits behind the last block may be set. */
+function hasCandidates({ stripe, bits }: StripeCandidates): boolean {
+  const last = stripe.blocks >>> 3;
+  for (let i = 0; i < last; i++) if (bits[i] !== 0) return true;
+  return (stripe.blocks & 7) !== 0 && (bits[last] & ((1 << (stripe.blocks & 7)) - 1)) !== 0;
+}
+
 /** Groups of stripes whose rows take some megabytes together. */
 function* batches(stripes: readonly Stripe[], rows: number): Generator<Stripe[]> {
   let batch: Stripe[] = [];
@@ -229,109 +254,12 @@ function* batches(stripes: readonly Stripe[], rows: number): Generator<Stripe[]>
 const BATCH_BYTES = 16_000_000;
 
 /** The groups that hold rows, each once, in the order of the file. */
-function groupsOf({ offset, layout }: Stripe, rows: ReadonlySet<number>): ByteRange[] {
+function groupsOf({ offset, layout }: Stripe, rows: Iterable<number>): ByteRange[] {
   const groups = new Set<number>();
   for (const row of rows) groups.add(Math.floor(row / layout.groupRows));
   return [...groups]
     .sort((a, b) => a - b)
     .map((group) => ({ offset: offset + group * layout.groupBytes, length: layout.groupBytes }));
-}
-
-/** Reads ranges that lie within the index, and checks that all bytes came. */
-async function readAll(
-  source: RangeSource,
-  ranges: readonly ByteRange[],
-  options: ReadRangesOptions,
-): Promise<readonly Uint8Array[]> {
-  for (const { offset, length } of ranges) {
-    if (!(offset >= 0 && length >= 0 && offset + length <= source.size))
-      throw new TextIndexError(
-        'truncated',
-        source.size,
-        `Cannot read a text index: expected ${length} bytes at ${offset}, but it ends at ${source.size}`,
-      );
-  }
-  const parts = await source.read(ranges, options);
-  ranges.forEach(({ offset, length }, i) => {
-    if (parts[i]?.length !== length)
-      throw new TextIndexError(
-        'truncated',
-        offset,
-        `Cannot read a text index: expected ${length} bytes, got ${parts[i]?.length ?? 0}`,
-      );
-  });
-  return parts;
-}
-
-function readHeader(bytes: Uint8Array): { scheme: GramScheme; id: Uint8Array } {
-  const view = viewOf(bytes);
-  if (view.getUint32(0, true) !== MAGIC)
-    throw new TextIndexError('not-an-index', 0, 'Cannot open a text index: the magic bytes are missing');
-  if (bytes[4] !== VERSION)
-    throw new TextIndexError(
-      'version',
-      4,
-      `Cannot open a text index: expected version ${VERSION}, got ${bytes[4]}`,
-    );
-  if (!isSealed(bytes, 0)) throw damaged(0, 'header');
-  const scheme: GramScheme = {
-    gram: bytes[5],
-    extra: bytes[6],
-    extraRule: EXTRA_RULES[bytes[7]],
-    bitsLog2: bytes[8],
-    limit: view.getUint32(12, true),
-  };
-  if (!isScheme(scheme))
-    throw new TextIndexError(
-      'parameters',
-      5,
-      `Cannot open a text index: expected parameters within their bounds, got ${JSON.stringify(scheme)}`,
-    );
-  return { scheme, id: bytes.slice(16, 32) };
-}
-
-function readTrailer(bytes: Uint8Array, place: number): { at: number; blocks: number; stripes: number } {
-  if (!isSealed(bytes, place) || viewOf(bytes).getUint32(20, true) !== MAGIC) throw damaged(place, 'end');
-  const view = viewOf(bytes);
-  return { at: getNumber(view, 0), blocks: getNumber(view, 8), stripes: view.getUint32(16, true) };
-}
-
-/** The stripes, which must follow one another without gaps from the header to the directory. */
-function readDirectory(
-  bytes: Uint8Array,
-  { at, count, scheme }: { at: number; count: number; scheme: GramScheme },
-): Stripe[] {
-  if (bytes.length !== count * STRIPE_BYTES + SUM_BYTES || !isSealed(bytes, at))
-    throw damaged(at, 'directory');
-  const view = viewOf(bytes);
-  const stripes: Stripe[] = [];
-  let place = HEADER_BYTES;
-  let firstBlock = 0;
-  for (let i = 0; i < count; i++) {
-    const record = i * STRIPE_BYTES;
-    const offset = getNumber(view, record);
-    const extentsOffset = getNumber(view, record + 8);
-    const blocks = view.getUint32(record + 16, true);
-    const extents = view.getUint32(record + 20, true);
-    const layout = rowLayout(Math.min(blocks, STRIPE_BLOCKS), scheme.bitsLog2);
-    if (blocks === 0 || blocks > STRIPE_BLOCKS || offset !== place || extentsOffset !== offset + layout.bytes)
-      throw new TextIndexError(
-        'payload',
-        at + record,
-        'Cannot open a text index: expected stripes that follow one another',
-      );
-    stripes.push({ firstBlock, offset, extentsOffset, blocks, extents, layout });
-    const chunks = Math.ceil(blocks / CHUNK_BLOCKS);
-    place = extentsOffset + (chunks + 1) * 4 + SUM_BYTES + extents * EXTENT_BYTES + chunks * SUM_BYTES;
-    firstBlock += blocks;
-  }
-  if (place !== at)
-    throw new TextIndexError(
-      'payload',
-      at,
-      `Cannot open a text index: expected the directory at ${place}, got ${at}`,
-    );
-  return stripes;
 }
 
 function readExtent(view: DataView, at: number): Extent {
@@ -345,12 +273,4 @@ function readExtent(view: DataView, at: number): Extent {
     sourceLength: number(4),
     skip: number(5),
   };
-}
-
-function damaged(offset: number, part: string): TextIndexError {
-  return new TextIndexError(
-    'checksum',
-    offset,
-    `Cannot read a text index: expected the checksum of the ${part}, got another`,
-  );
 }

@@ -8,8 +8,9 @@ import { expectBinomial, expectNormal, Random } from '@bloomery/testkit/statisti
 import { expect, test } from 'vitest';
 import { createGramScanner } from '../../src/text/create-gram-scanner.ts';
 import { DEFAULT_SCHEME, type GramScheme, needleBits } from '../../src/text/gram-scheme.ts';
+import type { RangeSource } from '../../src/text/index-head.ts';
 import type { RequiredText } from '../../src/text/required-text.ts';
-import { type RangeSource, TextIndex } from '../../src/text/text-index.ts';
+import { TextIndex } from '../../src/text/text-index.ts';
 import { TextIndexError } from '../../src/text/text-index-error.ts';
 import { TextIndexWriter } from '../../src/text/text-index-writer.ts';
 import { randomText } from './random-text.ts';
@@ -223,4 +224,32 @@ test('a full stripe is read by rows of 516 bytes: a needle in a terabyte takes u
   // A full stripe has rows of 512 bytes and a checksum, whatever the size of the filters is.
   expect(perStripe).toBe(needleBits(new TextEncoder().encode('123456789abc'), scheme).length * 516);
   expect(perStripe * stripes).toBeLessThan(5_000_000);
+});
+
+test('a long needle reads rows until no block is left, and finds the blocks that all rows leave', async () => {
+  const random = new Random(9);
+  const scheme: GramScheme = { ...DEFAULT_SCHEME, bitsLog2: 10, limit: 512 };
+  const needle = new TextEncoder().encode('4bf92f3577b34da6a3ce929d0e0e4736');
+  const bits = needleBits(needle, scheme);
+  expect(bits.length).toBeGreaterThan(24);
+  const isSet = (column: Uint8Array) => bits.every((bit) => (column[bit >>> 3] >>> (bit & 7)) & 1);
+  const columns = Array.from({ length: 5 * 4096 - 5 }, () => random.bytes(128));
+  for (const block of [0, 17, 8191, 5 * 4096 - 6])
+    for (const bit of bits) columns[block][bit >>> 3] |= 1 << (bit & 7);
+  const parts: Uint8Array[] = [];
+  const writer = new TextIndexWriter({ scheme, id: ID, write: (bytes) => parts.push(bytes) });
+  const extent = { file: 1, start: 0, length: 1, lines: 0, source: 0, sourceLength: 1, skip: 0 };
+  for (const column of columns) writer.addBlock(column, [extent]);
+  writer.finish();
+  const index = await TextIndex.open(memory(new Uint8Array(Buffer.concat(parts))));
+  const before = index.bytesRead;
+  const found = await index.candidateBlocks(required(needle));
+  expect(found).toEqual(columns.flatMap((column, block) => (isSet(column) ? [block] : [])));
+  const absent = new TextEncoder().encode('00f067aa0ba902b7a3ce929d0e0e4736');
+  const middle = index.bytesRead;
+  expect(await index.candidateBlocks(required(absent))).toEqual([]);
+  // All rows in the three stripes with the needle. In the others log2(4096) rows leave one block on
+  // average, and the next few none.
+  expect(middle - before).toBeLessThan((3 * bits.length + 2 * 20) * 516);
+  expect(index.bytesRead - middle).toBeLessThan(5 * 18 * 516);
 });
