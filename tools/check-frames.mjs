@@ -14,12 +14,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** The folder that may know the bytes of frames. */
 const HOME = 'packages/bloomery/src/frames/';
 /**
- * Files of other systems and the text index (docs/spec/text-index.md) have their own offsets; the
- * kernel and the hashes work on words, not frames.
+ * Files of other systems, packed files and the text index (docs/spec/text-index.md) have their own
+ * offsets; the kernel and the hashes work on words, not frames.
  */
 const OTHERS = [
   ...['formats', 'kernel', 'hashing', 'keys', 'math'].map((room) => `packages/bloomery/src/${room}/`),
   'packages/stores/src/text/',
+  'apps/cli/src/unpacking/',
 ];
 /** Variable names of the bytes of frames, deltas and messages in our code. */
 const BYTES = '(?:bytes|frame|head|header|message|delta|golden|inner|outer|part\\(\\d\\)|copy)';
