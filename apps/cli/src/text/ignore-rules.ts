@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { errorCode } from '@bloomery/files';
 import type { Ignore } from 'ignore';
 
-export const IGNORE_FILE = '.bloomeryignore';
+const IGNORE_FILE = '.bloomeryignore';
 
 interface Level {
   readonly rules: Ignore;

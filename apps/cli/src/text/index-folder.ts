@@ -22,7 +22,7 @@ import {
 } from './index-manifest.ts';
 import { IndexOutput } from './index-output.ts';
 import { filesBelow } from './list-files.ts';
-import { repackFile } from './repack-file.ts';
+import { repackFile } from './repacking/repack-file.ts';
 import type { TextBlock } from './scanning/block-builder.ts';
 import { cutJobs, type FileJob } from './scanning/cut-jobs.ts';
 import { scanJobs } from './scanning/scan-workers.ts';

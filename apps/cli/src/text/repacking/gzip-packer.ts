@@ -3,10 +3,10 @@
  */
 
 import { crc32, deflateRawSync, constants as zlib } from 'node:zlib';
-import { UnpackError } from '../unpacking/packed-part.ts';
-import { headerBytes } from './gzip-parts.ts';
+import { UnpackError } from '../../unpacking/packed-part.ts';
+import { headerBytes } from '../gzip-parts.ts';
+import { readSome } from '../text-file.ts';
 import type { Packer } from './packer.ts';
-import { readSome } from './text-file.ts';
 
 const PLAIN_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 const MOST_HEADER = 1 << 17;

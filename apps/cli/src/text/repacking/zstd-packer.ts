@@ -11,8 +11,8 @@ import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { errorCode } from '@bloomery/files';
-import { UnpackError } from '../unpacking/packed-part.ts';
-import { frameBytes } from '../unpacking/zstd-header.ts';
+import { UnpackError } from '../../unpacking/packed-part.ts';
+import { frameBytes } from '../../unpacking/zstd-header.ts';
 import type { Packer } from './packer.ts';
 
 const SKIPPABLE = 0x184d2a5e;

@@ -12,11 +12,11 @@ import { closeSync, openSync, rmSync, utimesSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { writeAll, writeAtomically } from '@bloomery/files';
 import { createGramScanner, type GramScheme } from '@bloomery/stores/text';
-import { UnpackError } from '../unpacking/packed-part.ts';
+import { UnpackError } from '../../unpacking/packed-part.ts';
+import { packedParts } from '../packed-parts.ts';
+import { bytesAt, changeOf, identify, kindOf, readSome, statOf } from '../text-file.ts';
 import { GzipPacker } from './gzip-packer.ts';
-import { packedParts } from './packed-parts.ts';
 import type { Packer } from './packer.ts';
-import { bytesAt, changeOf, identify, kindOf, readSome, statOf } from './text-file.ts';
 import { ZstdPacker } from './zstd-packer.ts';
 
 /** Smaller files are unpacked whole in a few milliseconds. */
