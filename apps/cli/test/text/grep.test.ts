@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -201,8 +202,10 @@ test('damaged gzip: the lines before the damage, an error, exit code 2', () => {
 test('context and counts agree with zgrep on many kinds of files', () => {
   const folder = join(scratch, `logs-${made++}`);
   const texts = writeCorpus(folder, 5);
+  // zgrep does not unpack zstd; zstd.test.ts compares with zstdgrep.
+  rmSync(join(folder, 'zstd'), { recursive: true });
   bloomery(['index', folder]);
-  const names = [...texts.keys()].sort();
+  const names = [...texts.keys()].filter((name) => !name.startsWith('zstd/')).sort();
   for (const args of [
     ['-C1', '-n', 'kernel: eth0 kernel'],
     ['-c', 'connection'],

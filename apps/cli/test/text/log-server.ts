@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-export interface Faults {
+interface Faults {
   /** Sends whole files only. */
   noRanges?: boolean;
   /** Refuses HEAD. */
@@ -29,7 +29,7 @@ export interface Faults {
   authorization?: string;
 }
 
-export interface RangeAnswer {
+interface RangeAnswer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: Buffer;

@@ -7,7 +7,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GramScheme } from '@bloomery/stores/text';
@@ -19,7 +19,10 @@ import { type GrepReport, grepFiles } from '../../src/text/grep-files.ts';
 import { indexFolder } from '../../src/text/index-folder.ts';
 import { LineFinder } from '../../src/text/line-finder.ts';
 import { LinePrinter } from '../../src/text/line-printer.ts';
+import { filesBelow } from '../../src/text/list-files.ts';
 import { localTargets } from '../../src/text/local-targets.ts';
+import { remoteTargets } from '../../src/text/remote/remote-targets.ts';
+import { type LogServer, serveLogs } from './log-server.ts';
 import { randomPattern } from './random-pattern.ts';
 import { writeCorpus } from './text-corpus.ts';
 
@@ -30,6 +33,7 @@ let scratch: string;
 let folder: string;
 let plain: string;
 let texts: Map<string, Buffer>;
+let server: LogServer;
 
 beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'bloomery-zgrep-'));
@@ -40,9 +44,14 @@ beforeAll(async () => {
     mkdirSync(join(plain, name, '..'), { recursive: true });
     writeFileSync(join(plain, name), text);
   }
+  for (const name of texts.keys()) utimesSync(join(folder, name), 1e9, 1e9);
   await indexFolder(folder, { scheme: SCHEME });
+  server = await serveLogs(folder);
 });
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+afterAll(async () => {
+  await server.close();
+  rmSync(scratch, { recursive: true, force: true });
+});
 
 interface Question {
   readonly pattern: Buffer;
@@ -50,9 +59,10 @@ interface Question {
   readonly flags: readonly string[];
 }
 
+/** Asks for files of the folder, or with an address for all files of the server. */
 async function ask(
   { pattern, syntax, flags }: Question,
-  paths: readonly string[],
+  source: { readonly paths: readonly string[] } | { readonly address: string },
 ): Promise<{ output: string; report: GrepReport }> {
   const has = (flag: string) => flags.includes(flag);
   const number = (flag: string) => Number(flags.find((one) => one.startsWith(flag))?.slice(2) ?? 0);
@@ -78,13 +88,20 @@ async function ask(
   const counts = { blocks: 0, candidates: 0, indexBytes: 0 };
   const onError = (message: string) => output.push(Buffer.from(`error: ${message}\n`));
   const required = invert ? NOTHING_REQUIRED : read.required;
-  const report = await grepFiles(paths.map(localTargets({ required, counts, onError })), {
+  const targets = { required, counts, onError };
+  const traffic = { requests: 0, downloaded: 0 };
+  const found =
+    'paths' in source
+      ? { targets: source.paths.map(localTargets(targets)), close: async () => {} }
+      : await remoteTargets(source.address, { ...targets, traffic, headers: {}, isWanted: () => true });
+  const report = await grepFiles(found.targets, {
     printer,
     counts,
     context: before + after > 0 && !has('-c') && !has('-l') && !has('-L'),
     quiet: false,
     onError,
   });
+  await found.close();
   return { output: Buffer.concat(output).toString('latin1'), report };
 }
 
@@ -163,10 +180,15 @@ test('random needles and regular expressions give the lines of zgrep, byte for b
   let skipped = 0;
   let asked = 0;
   for (const [i, question] of questions.entries()) {
-    const { output, report } = await ask(
-      question,
-      names.map((name) => join(folder, name)),
-    );
+    const paths = names.map((name) => join(folder, name));
+    const { output, report } = await ask(question, { paths });
+    // The list of the server is in the order of a walk through the folder.
+    if (i % 10 === 0) {
+      const there = await ask(question, { address: server.url });
+      const here = await ask(question, { paths: [...filesBelow(folder)] });
+      expect(there.output.replaceAll(server.url, '')).toBe(here.output.replaceAll(`${folder}/`, ''));
+      expect(there.report).toEqual(here.report);
+    }
     if (output.replaceAll(`${folder}/`, '') !== expected[i])
       wrong.push(
         `${question.syntax} ${question.flags.join(' ')} ${JSON.stringify(question.pattern.toString('latin1'))}: expected ${expected[i].length} bytes, got ${output.replaceAll(`${folder}/`, '').length}`,
