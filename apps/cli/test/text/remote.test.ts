@@ -126,7 +126,7 @@ test('the lines are those of the folder at hand, and only list, rows and blocks 
   const one = await grep(needles(5)[3], `${server.url}old/one.gz`);
   expect(one.stdout.split('\n').length).toBe(2);
   expect(one.stats.blocks).toBeGreaterThan(0);
-}, 120_000);
+}, 600_000);
 
 test('a file that changed after the index was uploaded is read whole, and that is said', async () => {
   const copy = copied('changed');
