@@ -51,10 +51,11 @@ export class LogWriter {
   #place: LogPlace | null = null;
   #underWay = 0;
   #isWaiting = false;
+  #isLeaving = false;
   #orders = 0;
   #flushTimer: NodeJS.Timeout | null = null;
   #sessionError: Error | null = null;
-  #beat = { confirmed: '', sentMs: Number.NEGATIVE_INFINITY };
+  #beatMs = Number.NEGATIVE_INFINITY;
 
   constructor(state: SharedState, settings: WriterSettings) {
     this.#state = state;
@@ -74,6 +75,8 @@ export class LogWriter {
       } catch (error) {
         this.#state.failed(error);
       }
+      // `close` takes the member off the list first, and then ends the connection itself.
+      if (this.#isLeaving) return;
       this.#disconnect();
       if (!this.#state.isClosed) await this.#pause.wait(reconnectPauseMs(attempt, Math.random()));
     }
@@ -101,9 +104,11 @@ export class LogWriter {
   async close(): Promise<void> {
     const { members } = this.#state.settings.keys;
     if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
-    await this.#connection?.call(['HDEL', members, this.#settings.member], 2000).catch(() => {});
-    this.#disconnect();
+    this.#isLeaving = true;
     this.#pause.poke();
+    await this.#connection?.call(['HDEL', members, this.#settings.member], 2000).catch(() => {});
+    this.#isLeaving = false;
+    this.#disconnect();
   }
 
   #disconnect(): void {
@@ -202,15 +207,18 @@ export class LogWriter {
     const { owes, adds, settings } = this.#state;
     const confirmed = isSameLog && !owes && !adds.isResending ? facts.server : '';
     const nowMs = performance.now();
-    const isKnown = facts.members.some(({ id }) => id === this.#settings.member);
-    const isDue = nowMs - this.#beat.sentMs >= settings.timing.memberMs / 3;
-    if (isKnown && !isDue && confirmed === this.#beat.confirmed) return;
+    // The server's own record counts: a beat that was sent may have got lost with its connection,
+    // or with a failover.
+    const known = facts.members.find(({ id }) => id === this.#settings.member);
+    const isDue = nowMs - this.#beatMs >= settings.timing.memberMs / 3;
+    if (known?.confirmed === confirmed && !isDue) return;
     if (this.#state.isClosed) return; // `close` has taken the member off the list
-    this.#beat = { confirmed, sentMs: nowMs };
     const value = `${confirmed || '-'} ${facts.timeMs}`;
     await connection.call(['HSET', settings.keys.members, this.#settings.member, value]);
+    this.#beatMs = nowMs;
     // A replica that takes over should know this member.
-    if (!isKnown && facts.replicaOffsets.length > 0) await connection.call(['WAIT', '1', '500'], 2000);
+    if (known === undefined && facts.replicaOffsets.length > 0)
+      await connection.call(['WAIT', '1', '500'], 2000);
   }
 
   async #restore(connection: RedisConnection, { meta }: ServerFacts): Promise<void> {
