@@ -10,6 +10,7 @@
  */
 
 import { SharedFilterError } from '../shared-filter-error.ts';
+import { CallDeadlines } from './call-deadlines.ts';
 
 export type RedisArgument = string | Uint8Array;
 
@@ -44,8 +45,6 @@ export type RedisClient = NodeRedisClient | IoRedisClient;
 
 /** Time for one command, unless the caller says otherwise. */
 const CALL_MS = 10_000;
-/** Time in which an answer that has already come is read. */
-const READ_FIRST_MS = 20;
 
 /** The address of a server, where it is not that of the caller's client. */
 export interface RedisPlace {
@@ -130,16 +129,29 @@ function connection(raw: {
   readonly call: (words: (string | Buffer)[]) => Promise<unknown>;
   readonly close: () => void;
 }): RedisConnection {
+  const deadlines = new CallDeadlines();
+  const close = () => {
+    raw.close();
+    deadlines.close();
+  };
   return {
-    call: async (words, withinMs = CALL_MS) => {
-      try {
-        return await within(withinMs, raw.call(words.map(buffered)));
-      } catch (error) {
-        if (error instanceof SharedFilterError) raw.close();
-        throw error;
-      }
-    },
-    close: raw.close,
+    call: (words, withinMs = CALL_MS) =>
+      new Promise((resolve, reject) => {
+        const deadline = deadlines.begin(withinMs, (isLate) => {
+          reject(isLate ? late(withinMs) : closed());
+          close();
+        });
+        const settle = (isDone: boolean, value: unknown) => {
+          deadlines.end(deadline);
+          if (isDone) resolve(value);
+          else reject(value);
+        };
+        raw.call(words.map(buffered)).then(
+          (reply) => settle(true, reply),
+          (error) => settle(false, error),
+        );
+      }),
+    close,
   };
 }
 
@@ -153,19 +165,25 @@ function destroy(copy: NodeRedisClient): void {
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const message = `Cannot ask Redis: expected an answer within ${ms} ms`;
-    const giveUp = () => reject(new SharedFilterError('unavailable', message));
-    timer = setTimeout(() => {
-      // If this process was stopped itself, the answer may be here already. It is read first.
-      timer = setTimeout(giveUp, READ_FIRST_MS);
-    }, ms);
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late(ms)), ms);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, tooLate]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+function late(ms: number): SharedFilterError {
+  return new SharedFilterError('unavailable', `Cannot ask Redis: expected an answer within ${ms} ms`);
+}
+
+function closed(): SharedFilterError {
+  return new SharedFilterError(
+    'unavailable',
+    'Cannot ask Redis: expected an open connection, got one that was closed',
+  );
 }
 
 function unavailable(cause: unknown): SharedFilterError {
