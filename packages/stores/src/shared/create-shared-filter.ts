@@ -46,8 +46,8 @@ export async function openSharedFilter(
   const { settings, member, replicas } = checked(options, open);
   const state = new SharedState(settings);
   await begin(state, options, member);
-  const reader = new LogReader(state);
   const writer = new LogWriter(state, { member, replicas, restores: options.restore ?? true });
+  const reader = new LogReader(state, () => writer.look());
   const loaded = firstLoad(state, options);
   void reader.run();
   void writer.run();

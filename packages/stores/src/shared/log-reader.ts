@@ -12,7 +12,7 @@ import { BEFORE_ALL } from './decisions/add-id.ts';
 import { judgeServer, type ServerVerdict } from './decisions/judge-server.ts';
 import { readEntry } from './decisions/log-entry.ts';
 import { type EntryWork, LogFollower } from './decisions/log-follower.ts';
-import { isDoubtNew, reconnectPauseMs } from './decisions/member-rules.ts';
+import { isDoubtNew, isSettled, reconnectPauseMs } from './decisions/member-rules.ts';
 import type { FilterMeta, ServerFacts } from './decisions/server-facts.ts';
 import { Pause } from './pause.ts';
 import { logKey, snapshotKey } from './redis/filter-keys.ts';
@@ -37,12 +37,18 @@ interface Look {
 
 export class LogReader {
   readonly #state: SharedState;
+  readonly #alarm: () => void;
   readonly #pause = new Pause();
   #connection: RedisConnection | null = null;
   #wantsLook = false;
 
-  constructor(state: SharedState) {
+  /**
+   * `alarm` is called after a look at a server that is not settled, and after each load: the writer
+   * then has to confirm, or to send what is missing.
+   */
+  constructor(state: SharedState, alarm: () => void) {
     this.#state = state;
+    this.#alarm = alarm;
   }
 
   /** Reads until the member is closed. */
@@ -105,6 +111,7 @@ export class LogReader {
     const verdict = this.#judge(facts);
     state.looked(facts, sentMs);
     state.isLost = verdict === 'restore';
+    if (!isSettled(facts)) this.#alarm();
     if (facts.meta === null || facts.log === null) {
       state.changed();
       return false;
@@ -264,6 +271,7 @@ export class LogReader {
     state.follower = isWhole ? follower : new LogFollower(endOf(facts, follower));
     state.isLoading = false;
     state.looked(facts, sentMs);
+    this.#alarm();
   }
 
   async #snapshot(

@@ -34,6 +34,8 @@ const MOST_UNDER_WAY = 64;
 const WAIT_MS = 1000;
 /** Time between two looks while something is wrong. */
 const DOUBT_MS = 100;
+/** Times of `lookMs` between two looks of a writer that has nothing to confirm. */
+const IDLE_LOOKS = 4;
 
 export interface WriterSettings {
   readonly member: string;
@@ -126,7 +128,7 @@ export class LogWriter {
     while (!state.isClosed) {
       if (this.#sessionError !== null) throw this.#sessionError;
       const sentMs = performance.now();
-      const facts = await lookAtServer(connection, state.settings.keys);
+      const facts = await lookAtServer(connection, state.settings.keys, this.#settings.member);
       if (!facts.isMaster) {
         throw new SharedFilterError('unavailable', 'Cannot add keys: expected a master, got a replica');
       }
@@ -140,8 +142,17 @@ export class LogWriter {
         succeeded();
       }
       state.changed();
-      await this.#pause.wait(isCalm ? timing.lookMs : Math.min(DOUBT_MS, timing.lookMs));
+      await this.#pause.wait(isCalm ? this.#calmMs() : Math.min(DOUBT_MS, timing.lookMs));
     }
+  }
+
+  /**
+   * Time until the next look while all is well. A member that has nothing to confirm looks less
+   * often: its reader looks as well, and says when the server is not settled.
+   */
+  #calmMs(): number {
+    const { adds, settings } = this.#state;
+    return (adds.unconfirmedHashes > 0 ? 1 : IDLE_LOOKS) * settings.timing.lookMs;
   }
 
   /** Takes the log of a look as the one to write to. */

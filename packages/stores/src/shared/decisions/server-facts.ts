@@ -57,6 +57,7 @@ export interface ServerFacts {
   readonly offset: number;
   readonly replicaOffsets: readonly number[];
   readonly timeMs: number;
+  /** All members while the server is not settled; of a settled one, the member that looks. */
   readonly members: readonly MemberBeat[];
 }
 

@@ -30,19 +30,29 @@ export function entriesOf(reply: unknown): RawEntry[] {
   });
 }
 
-/** One look at the server. */
-export async function lookAtServer(connection: RedisConnection, keys: FilterKeys): Promise<ServerFacts> {
-  const reply = (await runScript(connection, LOOK, scriptKeys(keys), [keys.prefix])) as unknown[];
-  const texts = (part: unknown) => (part as unknown[]).map(textOf);
-  const [meta, log, replication, time, members] = reply;
+/**
+ * One look at the server. A look by a member has the members that it needs to know: itself, or all
+ * of them while the server is not settled.
+ */
+export async function lookAtServer(
+  connection: RedisConnection,
+  keys: FilterKeys,
+  member = '',
+): Promise<ServerFacts> {
+  const reply = await runScript(connection, LOOK, scriptKeys(keys), [keys.prefix, member]);
+  const [meta, log, replication, time, members] = (reply as unknown[]).map(textOf) as string[];
   const facts: FactsReply = {
-    meta: texts(meta),
-    log: texts(log),
-    replication: textOf(replication),
-    time: texts(time),
-    members: texts(members),
+    meta: linesOf(meta),
+    log: linesOf(log),
+    replication,
+    time: linesOf(time),
+    members: linesOf(members),
   };
   return readFacts(facts);
+}
+
+function linesOf(text: string): string[] {
+  return text === '' ? [] : text.split('\n');
 }
 
 /** The keys that every script gets. */

@@ -33,14 +33,28 @@ local function logEnd(key)
 end
 `;
 
-/** One look: meta, end of the log, INFO replication, TIME, members. */
+/**
+ * One look: meta, end of the log, INFO replication, TIME, members. Each is one text with a line per
+ * part: a client decodes five texts in a fraction of the time that a list of all fields takes, and
+ * every member looks twice a second. ARGV: prefix, member. A look without a member gets no members.
+ * A settled server gives the member its own line, and another server those of all members, who have
+ * to confirm.
+ */
 export const LOOK = script(`
+local replication = redis.call('INFO', 'replication')
+local isSettled = field('settled') == string.sub(string.match(replication, 'master_replid:(%x+)'), 1, 12)
+local members = {}
+if ARGV[2] ~= '' and not isSettled then members = redis.call('HGETALL', KEYS[2]) end
+if ARGV[2] ~= '' and isSettled then
+  local beat = redis.call('HGET', KEYS[2], ARGV[2])
+  if beat then members = { ARGV[2], beat } end
+end
 return {
-  redis.call('HGETALL', KEYS[1]),
-  logEnd(logName()),
-  redis.call('INFO', 'replication'),
-  redis.call('TIME'),
-  redis.call('HGETALL', KEYS[2])
+  table.concat(redis.call('HGETALL', KEYS[1]), '\\n'),
+  table.concat(logEnd(logName()), '\\n'),
+  replication,
+  table.concat(redis.call('TIME'), '\\n'),
+  table.concat(members, '\\n')
 }`);
 
 /**
