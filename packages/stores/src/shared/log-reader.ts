@@ -8,7 +8,7 @@
  * the look saw.
  */
 
-import { BEFORE_ALL } from './decisions/add-id.ts';
+import { BEFORE_ALL, timeOf } from './decisions/add-id.ts';
 import { judgeServer, type ServerVerdict } from './decisions/judge-server.ts';
 import { readEntry } from './decisions/log-entry.ts';
 import { type EntryWork, LogFollower } from './decisions/log-follower.ts';
@@ -39,8 +39,12 @@ export class LogReader {
   readonly #state: SharedState;
   readonly #alarm: () => void;
   readonly #pause = new Pause();
+  /** The rest between two reads. It is another one than the pause before a new connection. */
+  readonly #rest = new Pause();
   #connection: RedisConnection | null = null;
   #wantsLook = false;
+  /** The newest entry of the last reply that had any, by the clock of the server. */
+  #lastEntryMs = 0;
 
   /**
    * `alarm` is called after a look at a server that is not settled, and after each load: the writer
@@ -72,10 +76,17 @@ export class LogReader {
   /** Makes the next look come at once. */
   look(): void {
     this.#wantsLook = true;
+    this.hurry();
+  }
+
+  /** Ends the rest of this reader, because a caller waits for an entry. */
+  hurry(): void {
+    this.#rest.poke();
   }
 
   close(): void {
     this.#pause.poke();
+    this.#rest.poke();
     this.#connection?.close();
   }
 
@@ -98,9 +109,27 @@ export class LogReader {
       const work = await this.#apply(connection, entries);
       this.#state.changed();
       if (work.work === 'reload') await this.#reload(connection, work.problem);
-      if (entries.length > 0 && entries.length < MOST_ENTRIES)
-        await this.#pause.wait(settings.timing.readPauseMs);
+      const restMs = Math.min(this.#restMs(entries), lookedMs + settings.timing.lookMs - performance.now());
+      if (restMs > 0) await this.#rest.wait(restMs);
     }
+  }
+
+  /**
+   * The time to wait before the next read, so that the newest entries of two replies are at least
+   * `readPauseMs` apart. A log with fewer entries than that needs no rest: the reader asks again at
+   * once, the server answers when there is an entry, and the process wakes up once for each.
+   */
+  #restMs(entries: readonly RawEntry[]): number {
+    const newest = entries.at(-1);
+    if (newest === undefined) return 0;
+    const atMs = timeOf(newest.id);
+    // The clock of a new server may be behind that of the old one.
+    const sinceMs = Math.max(0, atMs - this.#lastEntryMs);
+    this.#lastEntryMs = atMs;
+    // A reply that was cut off is followed by the next one at once.
+    return entries.length === MOST_ENTRIES || this.#state.isWatched
+      ? 0
+      : this.#state.settings.timing.readPauseMs - sinceMs;
   }
 
   /** Looks at the server and does what it asks for. Returns false if there is nothing to read. */

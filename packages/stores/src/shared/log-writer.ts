@@ -56,6 +56,7 @@ export class LogWriter {
   #isLeaving = false;
   #orders = 0;
   #flushTimer: NodeJS.Timeout | null = null;
+  #flushedMs = Number.NEGATIVE_INFINITY;
   #sessionError: Error | null = null;
   #beatMs = Number.NEGATIVE_INFINITY;
 
@@ -84,15 +85,21 @@ export class LogWriter {
     }
   }
 
-  /** Sends the open batch within `flushMs`. */
+  /**
+   * Sends the open batch when `flushMs` have passed since the last one. An add after a longer time
+   * without adds goes in the next turn of the event loop.
+   */
   soon(): void {
-    this.#flushTimer ??= setTimeout(() => this.flush(), this.#state.settings.timing.flushMs);
+    if (this.#flushTimer !== null) return;
+    const restMs = this.#flushedMs + this.#state.settings.timing.flushMs - performance.now();
+    this.#flushTimer = setTimeout(() => this.flush(), Math.max(0, restMs));
   }
 
   /** Sends everything that waits. */
   flush(): void {
     if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
     this.#flushTimer = null;
+    this.#flushedMs = performance.now();
     this.#state.closeBatch();
     this.#pump();
   }

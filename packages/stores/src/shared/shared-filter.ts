@@ -93,14 +93,14 @@ export class SharedFilter implements AsyncDisposable {
    */
   has(key: Key, { after }: { readonly after?: string } = {}): boolean {
     if (this.#state.state !== 'live') return true;
-    if (after !== undefined && !this.#state.covers(after)) return true;
+    if (after !== undefined && !this.#covers(after)) return true;
     return this.#filter.has(key);
   }
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. `after` is that of `has`. */
   hasMany(keys: KeyBatch, { after }: { readonly after?: string } = {}): Uint8Array {
     const answers = this.#filter.hasMany(keys);
-    const isSure = this.#state.state === 'live' && (after === undefined || this.#state.covers(after));
+    const isSure = this.#state.state === 'live' && (after === undefined || this.#covers(after));
     return isSure ? answers : answers.fill(1);
   }
 
@@ -210,6 +210,13 @@ export class SharedFilter implements AsyncDisposable {
   /** The filter of this moment: loading replaces it. */
   get #filter(): StagedFilter {
     return this.#state.filter as StagedFilter;
+  }
+
+  /** Whether this process has the add. If not, it reads on without its usual rest. */
+  #covers(id: string): boolean {
+    if (this.#state.covers(id)) return true;
+    this.#reader.hurry();
+    return false;
   }
 
   #checkRoom(hashes: number): void {

@@ -49,9 +49,15 @@ export interface SharedFilterOptions extends RedisFilterOptions {
 }
 
 export interface SharedTiming {
-  /** Time that an add waits for others before they are sent together. Default 5. */
+  /**
+   * Least time between two batches of adds that this process sends. An add that comes later than
+   * this after the last batch is sent at once, and other adds wait for the next batch. Default 10.
+   */
   readonly flushMs: number;
-  /** Pause of a reader between two entries, so that it wakes up less often. Default 6. */
+  /**
+   * Least time between two reads of a busy log, so that a process wakes up less often. A caller of
+   * `waitFor`, or of `has` with `after`, ends it early. Default 8.
+   */
   readonly readPauseMs: number;
   /** Time between two looks at the server. Default 500. */
   readonly lookMs: number;
@@ -68,8 +74,8 @@ export interface SharedTiming {
 }
 
 export const DEFAULT_TIMING: SharedTiming = {
-  flushMs: 5,
-  readPauseMs: 6,
+  flushMs: 10,
+  readPauseMs: 8,
   lookMs: 500,
   settleMs: 5000,
   memberMs: 15_000,

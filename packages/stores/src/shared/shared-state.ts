@@ -144,6 +144,11 @@ export class SharedState {
     return () => this.#watchers.delete(watcher);
   }
 
+  /** Whether a caller waits for a change. */
+  get isWatched(): boolean {
+    return this.#watchers.size > 0;
+  }
+
   changed(): void {
     for (const watcher of [...this.#watchers]) watcher();
   }

@@ -1,3 +1,4 @@
+import { until } from '@bloomery/testkit/eventually';
 import { RedisServer } from '@bloomery/testkit/programs/redis-server';
 import { SecretKey } from 'bloomery';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -48,6 +49,23 @@ test('has answers "maybe" for an id that this process has not read', async () =>
   await expect(a.waitFor(`${lineage}.9.${replication}.1-0`, { timeoutMs: 20 })).rejects.toThrow(
     'within 20 ms',
   );
+});
+
+test('a caller that waits for an add ends the rest of the reader', async () => {
+  const name = 'rest';
+  await using a = await openMember(server, { name });
+  await a.ready();
+  // Without a caller, this reader would rest for an hour after two entries.
+  const anHour = 3_600_000;
+  await using b = await openMember(server, { name, timing: { readPauseMs: anHour, lookMs: anHour } });
+  await b.waitFor(await a.add('one'));
+  await a.add('two');
+  await until('an entry that the server pushes', () => b.has('two'));
+  const three = await a.add('three');
+  expect(b.has('other', { after: three })).toBe(true);
+  await until('an entry that has() asked for', () => b.has('three'));
+  await b.waitFor(await a.add('four'), { timeoutMs: 60_000 });
+  expect(b.has('four')).toBe(true);
 });
 
 test('batches larger than the capacity reach all processes, and the filter grows', async () => {

@@ -31,6 +31,11 @@ export function compareIds(a: StreamId, b: StreamId): number {
   return aMs === bMs ? aSequence - bSequence : aMs - bMs;
 }
 
+/** The time of an entry in milliseconds, by the clock of the server that took it. */
+export function timeOf(id: StreamId): number {
+  return partsOf(id)[0];
+}
+
 /** The first twelve digits of a replication id: 48 random bits, enough to tell servers apart. */
 export function shortServer(replicationId: string): string {
   return replicationId.slice(0, 12);
