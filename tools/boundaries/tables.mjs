@@ -79,6 +79,7 @@ export const ROOMS = {
     ['nats', 'multicast'],
   ],
   sim: ['simulation-error.ts', 'engine', 'network', 'explorer'],
+  reconcile: ['reconcile-error.ts', ['wire', 'symbols', 'sets'], 'math', 'session'],
   cache: [
     'policy',
     'peers/decisions',

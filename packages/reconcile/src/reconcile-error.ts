@@ -1,0 +1,27 @@
+/**
+ * The error of a session that cannot go on. Bytes from the peer are untrusted input: every way in
+ * which they can be wrong ends here, before anything is allocated on their word.
+ */
+
+export type ReconcileErrorCode =
+  | 'malformed' // bytes that are no message, or values that no correct peer sends
+  | 'unexpected' // a correct message at the wrong time
+  | 'version' // a peer with a later version
+  | 'limit' // more bytes, symbols or keys than the caller allows
+  | 'exhausted' // all attempts failed
+  | 'closed'; // the peer ended the stream in the middle
+
+export class ReconcileError extends Error {
+  override readonly name = 'ReconcileError';
+  readonly code: ReconcileErrorCode;
+
+  constructor(code: ReconcileErrorCode, reason: string) {
+    super(`Cannot reconcile: ${reason}`);
+    this.code = code;
+  }
+}
+
+/** Throws a `ReconcileError` for bytes that no correct peer sends. */
+export function refuse(expected: string, got: unknown, where: string): never {
+  throw new ReconcileError('malformed', `expected ${expected}, got ${got} (${where})`);
+}

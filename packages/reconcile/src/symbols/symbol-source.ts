@@ -1,0 +1,89 @@
+/**
+ * The symbols of a set, one block after the other. Each key keeps the place of its sequence, 22
+ * bytes with its hash, so a later block costs only the keys that take part in it. Up to symbol m a
+ * key takes part in 2·ln(1 + m/2) symbols: 7 for the first 64, 18 for 14,000.
+ */
+
+import { CELL } from './cell.ts';
+import { IdMapping, lowMask } from './id-mapping.ts';
+
+/** Symbols in order. `block` gives those from the last call up to `end`. */
+export interface SymbolBlocks {
+  block(end: number): Int32Array<ArrayBuffer>;
+}
+
+/** The place of a sequence that has left all symbols that can be asked for. */
+const NEVER = 0xffffffff;
+
+export class SymbolSource implements SymbolBlocks {
+  readonly #words: Int32Array;
+  readonly #mask: number;
+  readonly #next: Uint32Array;
+  readonly #s0: Int32Array;
+  readonly #s1: Int32Array;
+  readonly #check: Uint16Array;
+  #end = 0;
+
+  /** `words` are the lower and the upper halves of the hashes in turn. */
+  constructor(words: Int32Array, size: number, idBytes: number) {
+    this.#words = words;
+    this.#mask = lowMask(idBytes);
+    this.#next = new Uint32Array(size);
+    this.#s0 = new Int32Array(size);
+    this.#s1 = new Int32Array(size);
+    this.#check = new Uint16Array(size);
+    const mapping = new IdMapping();
+    for (let k = 0; k < size; k++) {
+      mapping.start(words[2 * k + 1], words[2 * k] & this.#mask);
+      this.#s0[k] = mapping.s0;
+      this.#s1[k] = mapping.s1;
+      this.#check[k] = mapping.check;
+    }
+  }
+
+  block(end: number): Int32Array<ArrayBuffer> {
+    const from = this.#end;
+    const cells = new Int32Array(CELL * Math.max(0, end - from));
+    if (end <= from) return cells;
+    const words = this.#words;
+    const mask = this.#mask;
+    const next = this.#next;
+    const s0 = this.#s0;
+    const s1 = this.#s1;
+    const checks = this.#check;
+    const last = end - from - 1;
+    for (let k = 0; k < next.length; k++) {
+      if (next[k] >= end) continue;
+      let i = next[k] - from;
+      const low = words[2 * k] & mask;
+      const high = words[2 * k + 1];
+      const check = checks[k];
+      let a = s0[k];
+      let b = s1[k];
+      for (;;) {
+        const at = CELL * i;
+        cells[at] ^= high;
+        cells[at + 1] ^= low;
+        cells[at + 2] ^= check;
+        cells[at + 3]++;
+        // The step of IdMapping, with a comparison that keeps i a small integer.
+        const u = Math.imul(a, 0x9e3779bb) >>> 0;
+        b ^= a;
+        a = ((a << 26) | (a >>> 6)) ^ b ^ (b << 9);
+        b = (b << 13) | (b >>> 19);
+        const j = i + from;
+        const jump = Math.sqrt(((j + 1) * (j + 2) * 4294967296) / (u + 0.5) + 0.25) - j - 1.5;
+        if (jump > last - i) {
+          next[k] = Math.min(NEVER, j + Math.ceil(jump));
+          break;
+        }
+        const whole = jump | 0;
+        i = (i + whole + (jump > whole ? 1 : 0)) | 0;
+      }
+      s0[k] = a;
+      s1[k] = b;
+    }
+    this.#end = end;
+    return cells;
+  }
+}

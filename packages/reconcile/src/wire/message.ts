@@ -1,0 +1,94 @@
+/**
+ * Messages of a session: a type, the length of the body as a varint, and the body.
+ * docs/spec/reconcile.md has the bodies. `MessageBuffer` cuts messages out of bytes that arrive in
+ * pieces of any size. It holds what has arrived, never what a length only declares.
+ */
+
+import { ReconcileError, refuse } from '../reconcile-error.ts';
+import { ByteWriter } from './byte-writer.ts';
+
+export const HELLO = 1;
+export const SUMMARY = 2;
+export const MORE = 3;
+export const SYMBOLS = 4;
+export const FILTER = 5;
+export const FILTERED = 6;
+export const TELL = 7;
+export const VERDICT = 8;
+export const AGAIN = 9;
+export const KEYS = 10;
+
+const NAMES = 'hello summary more symbols filter filtered tell verdict again keys'.split(' ');
+
+/** The first bytes of a hello: 'BLMR' and the version. */
+export const MAGIC: Uint8Array = /* @__PURE__ */ Uint8Array.of(0x42, 0x4c, 0x4d, 0x52);
+export const VERSION = 1;
+
+/** The name of a type, for errors. */
+export function nameOf(type: number): string {
+  return NAMES[type - 1] ?? `type ${type}`;
+}
+
+export interface Message {
+  readonly type: number;
+  readonly body: Uint8Array;
+}
+
+export function encodeMessage(type: number, body: Uint8Array): Uint8Array<ArrayBuffer> {
+  return new ByteWriter().byte(type).varint(body.length).bytes(body).finish();
+}
+
+export class MessageBuffer {
+  #bytes = new Uint8Array(0);
+  #start = 0;
+  #end = 0;
+
+  /** Bytes that have arrived and belong to no whole message yet. */
+  get waiting(): number {
+    return this.#end - this.#start;
+  }
+
+  push(bytes: Uint8Array): void {
+    if (this.#end + bytes.length > this.#bytes.length) {
+      const held = this.#bytes.subarray(this.#start, this.#end);
+      const needed = held.length + bytes.length;
+      const larger = new Uint8Array(needed > held.length * 2 ? needed : 2 * held.length);
+      larger.set(held);
+      this.#bytes = larger;
+      this.#end = held.length;
+      this.#start = 0;
+    }
+    this.#bytes.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  /**
+   * The next whole message, or null if it has not arrived. `most` is the longest body that may
+   * come. The body is a view that is valid until the next `push`.
+   */
+  next(most: number): Message | null {
+    const { waiting } = this;
+    if (waiting < 2) return null;
+    const type = this.#bytes[this.#start];
+    if (type < HELLO || type > KEYS) refuse('a type from 1 to 10', type, 'at the head of a message');
+    let length = 0;
+    let head = 1;
+    for (let scale = 1; ; scale *= 128) {
+      if (head > 7) refuse('a length below 2^49', 'more bytes', nameOf(type));
+      if (head >= waiting) return null;
+      const byte = this.#bytes[this.#start + head++];
+      length += (byte & 127) * scale;
+      if (byte < 128) break;
+    }
+    if (length > most) {
+      throw new ReconcileError(
+        'limit',
+        `expected at most ${most} more bytes, got ${length} (${nameOf(type)})`,
+      );
+    }
+    if (waiting < head + length) return null;
+    const from = this.#start + head;
+    this.#start = from + length;
+    return { type, body: this.#bytes.subarray(from, from + length) };
+  }
+}
