@@ -1,0 +1,23 @@
+/**
+ * One side's set as a session sees it: keys to hash, and perhaps symbols that were kept from before
+ * (`KeySet`). It does not change while the session runs.
+ */
+
+import type { HashScheme } from 'bloomery';
+import type { HashedKeys } from '../sets/hashed-keys.ts';
+import type { KeySource } from '../sets/key-source.ts';
+import type { SymbolBlocks } from '../symbols/symbol-source.ts';
+
+export interface OwnSet {
+  readonly source: KeySource;
+  readonly kept: KeptSymbols | null;
+}
+
+interface KeptSymbols {
+  /** The standing key, whose check value names it to the other side. */
+  readonly scheme: HashScheme;
+  readonly hashed: HashedKeys;
+  readonly sum: bigint;
+  /** The symbols with ids of 5 bytes, from symbol 0 on. */
+  blocks(): SymbolBlocks;
+}

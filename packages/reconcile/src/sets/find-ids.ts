@@ -1,0 +1,44 @@
+/**
+ * Finds the keys that belong to a few ids: one pass over all hashes of a set, with a table of the
+ * ids that usually fits into the first cache. A table of all keys would cost ten times as much to
+ * build.
+ */
+
+export const NOT_FOUND = -1;
+/** More than one key has the id. */
+const AMBIGUOUS = -2;
+
+/**
+ * For each id the number of its key in `words`, `NOT_FOUND` or `AMBIGUOUS`. Ids are given by their
+ * upper and lower halves in turn, and only the first `bits` bits of them and of the hashes count.
+ */
+export function findIds(words: Int32Array, ids: Int32Array, bits: number): Int32Array {
+  const count = ids.length / 2;
+  const found = new Int32Array(count).fill(NOT_FOUND);
+  if (count === 0) return found;
+  const highMask = bits >= 32 ? -1 : -1 << (32 - bits);
+  const lowMask = bits >= 64 ? -1 : bits <= 32 ? 0 : -1 << (64 - bits);
+  const shift = Math.max(1, Math.clz32(count) - 2);
+  const table = new Int32Array(2 ** (32 - shift));
+  const end = table.length - 1;
+  for (let k = 0; k < count; k++) {
+    const high = ids[2 * k] & highMask;
+    let slot = slotOf(high, ids[2 * k + 1] & lowMask, shift);
+    while (table[slot] !== 0) slot = (slot + 1) & end;
+    table[slot] = k + 1;
+  }
+  for (let i = 0; i < words.length; i += 2) {
+    const low = words[i] & lowMask;
+    const high = words[i + 1] & highMask;
+    for (let slot = slotOf(high, low, shift); table[slot] !== 0; slot = (slot + 1) & end) {
+      const k = table[slot] - 1;
+      if ((ids[2 * k] & highMask) !== high || (ids[2 * k + 1] & lowMask) !== low) continue;
+      found[k] = found[k] === NOT_FOUND ? i / 2 : AMBIGUOUS;
+    }
+  }
+  return found;
+}
+
+function slotOf(high: number, low: number, shift: number): number {
+  return Math.imul(high ^ Math.imul(low, 0x85ebca6b), 0x9e3779b1) >>> shift;
+}

@@ -1,0 +1,65 @@
+/**
+ * A Bloom filter over hashes that are at hand, for one session. `BloomFilter` of the library would
+ * hash the keys again, and bring frames, layouts and a second kernel into the bundle.
+ *
+ * The two filters of a session take the halves of a hash in different roles. So a key that passes
+ * the first one by accident passes the second one independently.
+ */
+
+import { refuse } from '../reconcile-error.ts';
+import type { HashedKeys } from './hashed-keys.ts';
+
+/** The most hashes of a filter: rates down to 10^-12. */
+const MOST_HASHES = 40;
+
+export class HashFilter {
+  readonly hashes: number;
+  readonly bits: number;
+  readonly bytes: Uint8Array;
+  readonly #swapped: boolean;
+
+  /** `bytes` are the bits of a filter that came. */
+  constructor(hashes: number, bits: number, swapped: boolean, bytes = new Uint8Array(Math.ceil(bits / 8))) {
+    this.hashes = hashes;
+    this.bits = bits;
+    this.bytes = bytes;
+    this.#swapped = swapped;
+  }
+
+  /** A filter of these keys. */
+  static of(keys: HashedKeys, hashes: number, bitsPerKey: number, swapped: boolean): HashFilter {
+    const bits = Math.max(1, Math.min(2 ** 32 - 1, Math.ceil(bitsPerKey * keys.size)));
+    const filter = new HashFilter(hashes, bits, swapped);
+    for (let k = 0; k < keys.size; k++) filter.#add(keys.words[2 * k], keys.words[2 * k + 1]);
+    return filter;
+  }
+
+  /** A filter that came, or an error if its fields do not fit each other. */
+  static from(hashes: number, bits: number, swapped: boolean, bytes: Uint8Array, what: string): HashFilter {
+    if (hashes < 1 || hashes > MOST_HASHES) refuse(`1 to ${MOST_HASHES} hashes`, hashes, what);
+    if (bits < 1 || bits >= 2 ** 32 || bytes.length !== Math.ceil(bits / 8))
+      refuse(`${bits} bits`, `${bytes.length} bytes`, what);
+    return new HashFilter(hashes, bits, swapped, bytes.slice());
+  }
+
+  has(low: number, high: number): boolean {
+    const scale = this.bits / 2 ** 32;
+    let position = this.#swapped ? low : high;
+    const step = (this.#swapped ? high : low) | 1;
+    for (let j = 0; j < this.hashes; j++, position = (position + step) | 0) {
+      const bit = Math.floor((position >>> 0) * scale);
+      if ((this.bytes[bit >>> 3] & (1 << (bit & 7))) === 0) return false;
+    }
+    return true;
+  }
+
+  #add(low: number, high: number): void {
+    const scale = this.bits / 2 ** 32;
+    let position = this.#swapped ? low : high;
+    const step = (this.#swapped ? high : low) | 1;
+    for (let j = 0; j < this.hashes; j++, position = (position + step) | 0) {
+      const bit = Math.floor((position >>> 0) * scale);
+      this.bytes[bit >>> 3] |= 1 << (bit & 7);
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The hashes of one side's keys under one salt, each key once. `places` leads back to the source.
+ */
+
+import type { HashScheme } from 'bloomery';
+import { type KeySource, sameKey } from './key-source.ts';
+
+export interface HashedKeys {
+  /** Lower and upper halves in turn. */
+  readonly words: Int32Array;
+  readonly size: number;
+  /** The place of each key in its source, or null if they are the same. */
+  readonly places: Uint32Array | null;
+}
+
+/** Hashes the keys of a source and leaves out repeated ones. */
+export function hashedKeys(source: KeySource, scheme: HashScheme): HashedKeys {
+  const words = source.hashes(scheme);
+  const repeated = repeatedPlaces(words, source);
+  if (repeated.size === 0) return { words, size: source.size, places: null };
+  return selected({ words, size: source.size, places: null }, (k) => !repeated.has(k));
+}
+
+/** The place of key k in its source. */
+function placeOf({ places }: HashedKeys, k: number): number {
+  return places === null ? k : places[k];
+}
+
+/** The keys for which `keep` is true. */
+export function selected(keys: HashedKeys, keep: (k: number) => boolean): HashedKeys {
+  const words = new Int32Array(2 * keys.size);
+  const places = new Uint32Array(keys.size);
+  let size = 0;
+  for (let k = 0; k < keys.size; k++) {
+    if (!keep(k)) continue;
+    words[2 * size] = keys.words[2 * k];
+    words[2 * size + 1] = keys.words[2 * k + 1];
+    places[size++] = placeOf(keys, k);
+  }
+  return { words: words.slice(0, 2 * size), size, places: places.slice(0, size) };
+}
+
+/**
+ * Sum of 64-bit hashes modulo 2^64. An addition, and not an XOR, so that it does not follow from
+ * the symbols.
+ */
+function sumOfHashes(words: Int32Array): bigint {
+  let low = 0;
+  let high = 0;
+  let total = 0n;
+  for (let i = 0; i < words.length; i += 2) {
+    low += words[i] >>> 0;
+    high += words[i + 1] >>> 0;
+    // Doubles hold sums of 2^20 numbers of 32 bits exactly.
+    if ((i & 0x1ffffe) === 0x1ffffe) {
+      total += BigInt(low) + (BigInt(high) << 32n);
+      low = 0;
+      high = 0;
+    }
+  }
+  return BigInt.asUintN(64, total + BigInt(low) + (BigInt(high) << 32n));
+}
+
+/** Sum of the hashes of `keys` without those of the given numbers. */
+export function sumWithout(keys: HashedKeys, numbers: Int32Array): bigint {
+  const words = new Int32Array(2 * numbers.length);
+  for (let i = 0; i < numbers.length; i++) {
+    words[2 * i] = keys.words[2 * numbers[i]];
+    words[2 * i + 1] = keys.words[2 * numbers[i] + 1];
+  }
+  return BigInt.asUintN(64, sumOfHashes(keys.words) - sumOfHashes(words));
+}
+
+/**
+ * The places, in rising order, of all keys that are not among `active`, and of the `numbers` among
+ * those. `active` is `all` or some of them in the same order.
+ */
+export function placesOutside(all: HashedKeys, active: HashedKeys, numbers: Int32Array): Uint32Array {
+  const marked = new Uint8Array(active.size);
+  for (const number of numbers) marked[number] = 1;
+  const places: number[] = [];
+  for (let k = 0, a = 0; k < all.size; k++) {
+    const place = placeOf(all, k);
+    const inside = a < active.size && placeOf(active, a) === place;
+    if (!inside || marked[a] === 1) places.push(place);
+    if (inside) a++;
+  }
+  return Uint32Array.from(places);
+}
+
+/** The places of keys that occur earlier as well. */
+function repeatedPlaces(words: Int32Array, source: KeySource): Set<number> {
+  const repeated = new Set<number>();
+  const size = source.size;
+  const shift = Math.clz32(size) - 1;
+  if (shift < 1) throw new RangeError(`Cannot reconcile: expected at most 2^30 keys, got ${size}`);
+  // An open table of places plus one, at most half full.
+  const table = new Uint32Array(2 ** (32 - shift));
+  const end = table.length - 1;
+  for (let k = 0; k < size; k++) {
+    const low = words[2 * k];
+    const high = words[2 * k + 1];
+    let slot = high >>> shift;
+    for (; table[slot] !== 0; slot = (slot + 1) & end) {
+      const other = table[slot] - 1;
+      if (words[2 * other] !== low || words[2 * other + 1] !== high) continue;
+      if (sameKey(source.keyAt(other), source.keyAt(k))) {
+        repeated.add(k);
+        break;
+      }
+    }
+    if (table[slot] === 0) table[slot] = k + 1;
+  }
+  return repeated;
+}
