@@ -1,4 +1,4 @@
-// The tests of the workspace: every file in Node, those of the library in Chromium as well.
+// The tests of the workspace: every file in Node, those of the pure packages in Chromium as well.
 // BLOOMERY_EFFORT decides how much runs (docs/notes/tests.md): 1 is `npm test`, 20 is `npm run
 // test:full`, and below 1 is `npm run test:quick`, which leaves out the files of `notQuick`.
 
@@ -10,7 +10,7 @@ const effort = Number(process.env.BLOOMERY_EFFORT ?? 1);
 if (!(effort > 0))
   throw new RangeError(`Cannot run tests: BLOOMERY_EFFORT is a number above 0, got ${effort}`);
 
-const isomorphicTests = ['packages/bloomery/{src,test}/**/*.test.ts'];
+const isomorphicTests = ['packages/{bloomery,reconcile}/{src,test}/**/*.test.ts'];
 
 /** Files that the quick form leaves out. A new file takes part in it until it is listed here. */
 const notQuick = [

@@ -1,0 +1,65 @@
+/**
+ * Bytes of whole sessions, compared with what each method alone would take by its formula. The
+ * first symbols, which the estimate needs, come on top where another method is used.
+ */
+
+import { withEffort } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
+import { expect, test } from 'vitest';
+import { keyPair, reconcileInLab } from '../session-lab.ts';
+
+/** Bytes of hello, heads, sum and verdict. */
+const FRAMING = 60;
+const FIRST = 64 * 8;
+
+/** The least bytes of all methods, if the number of differences were known beforehand. */
+function leastBytes(n: number, d: number): { bytes: number; method: string } {
+  const told = (count: number) => (count * (Math.log2(n) + 5.5)) / 8;
+  const symbols = (differences: number) => 8 * (1.36 * differences + 1.5 * Math.sqrt(differences));
+  const methods = [
+    { method: 'symbols', bytes: Math.max(FIRST, symbols(d)) + told(d / 2) },
+    { method: 'list', bytes: (n * (Math.log2(n) + 9.5)) / 8 + told(d / 2) },
+    ...Array.from({ length: 60 }, (_, i) => {
+      const bitsPerKey = (i + 1) / 4;
+      const rate = 0.6185 ** bitsPerKey;
+      const filters = (bitsPerKey * (n + n - d / 2 + (rate * d) / 2)) / 8;
+      return { method: 'filter', bytes: filters + symbols(rate * d) + told((rate * d) / 2) };
+    }),
+  ];
+  return methods.reduce((best, each) => (each.bytes < best.bytes ? each : best));
+}
+
+for (const n of [1000, 10_000]) {
+  for (const share of [0.01, 0.03, 0.1, 0.3, 1]) {
+    const d = share * n;
+    test(`n ${n}, d ${d}: at most 10 % above the best method and the first symbols`, () => {
+      const random = new Random(n + d);
+      const all = Array.from({ length: withEffort(7, 5) }, () => {
+        const { a, b } = keyPair(random, n, d);
+        return reconcileInLab(a, b, random).bytes;
+      });
+      const { bytes, method } = leastBytes(n, d);
+      expect(quantile(all, 0.5)).toBeLessThan(1.1 * bytes + FRAMING + (method === 'symbols' ? 0 : FIRST));
+    });
+  }
+}
+
+test('below 40 differences: at most 600 bytes in the median, 800 in 99 of 100', () => {
+  const random = new Random(7);
+  const all = Array.from({ length: withEffort(250, 100) }, () => {
+    const { a, b } = keyPair(random, 1000, random.below(40));
+    return reconcileInLab(a, b, random).bytes;
+  });
+  expect(quantile(all, 0.5)).toBeLessThan(600);
+  expect(quantile(all, 0.99)).toBeLessThan(800);
+});
+
+test('equal sets of 100,000 keys take less than 600 bytes', () => {
+  const random = new Random(8);
+  const { a, b } = keyPair(random, 100_000, 0);
+  expect(reconcileInLab(a, b, random).bytes).toBeLessThan(600);
+});
+
+function quantile(values: readonly number[], share: number): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))];
+}

@@ -1,0 +1,171 @@
+/**
+ * A peer that sends anything. Each session ends with a `ReconcileError`, waits for more bytes, or
+ * is right: no other error, no wrong answer, no memory on a declared size.
+ */
+
+import { withEffort } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
+import { expect, test } from 'vitest';
+import { ReconcileError, Reconciler } from '../../src/index.ts';
+import { carry, type KeyPair, keyPair, pairOf } from '../session-lab.ts';
+
+/** Sessions of every method: a list, symbols, a filter, and keys that are exchanged. */
+const PAIRS: readonly KeyPair[] = [
+  keyPair(new Random(1), 20, 6),
+  keyPair(new Random(2), 1000, 80),
+  keyPair(new Random(3), 300, 250),
+];
+
+interface Recording {
+  readonly pair: KeyPair;
+  readonly toA: readonly Uint8Array[];
+  readonly toB: readonly Uint8Array[];
+  /** The methods that both sides used. */
+  readonly method: string;
+}
+
+const options = { exchange: true, maxBytes: 2 ** 20, maxSymbols: 4096 };
+
+function record(pair: KeyPair): Recording {
+  const [a, b] = pairOf(pair.a, pair.b, new Random(9), options);
+  const toA: Uint8Array[] = [];
+  const toB: Uint8Array[] = [];
+  carry(a, b, (from, bytes) => (from === 'a' ? toB : toA).push(bytes));
+  return { pair, toA, toB, method: a.result.method };
+}
+
+const RECORDINGS = PAIRS.map(record);
+
+/** A session of the recording's side that hears the given bytes instead. */
+function replay({ pair }: Recording, side: 'a' | 'b', heard: Uint8Array): 'done' | 'waiting' | string {
+  const [a, b] = pairOf(pair.a, pair.b, new Random(9), options);
+  const session = side === 'a' ? a : b;
+  const drain = () => {
+    for (let bytes = session.pull(); bytes !== null; bytes = session.pull());
+  };
+  try {
+    drain();
+    // In pieces, so that a session sees what came before the fault as well.
+    for (let at = 0; at < heard.length && !session.done; at += 97) {
+      session.receive(heard.subarray(at, at + 97));
+      drain();
+    }
+  } catch (error) {
+    if (!(error instanceof ReconcileError)) throw error;
+    return error.code;
+  }
+  if (!session.done) return 'waiting';
+  const mine = side === 'a' ? pair.onlyA : pair.onlyB;
+  // A key of ours is wrongly missed only if the peer claims to hold it, which is its own affair.
+  expect(
+    session.result.onlyHere.every((key) => (side === 'a' ? pair.a : pair.b).includes(key as number)),
+  ).toBe(true);
+  return session.result.onlyHere.length === mine.length ? 'done' : 'another set';
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(pieces.flatMap((piece) => [...piece]));
+}
+
+test('the recordings hold a list, symbols and a filter, and can be replayed', () => {
+  expect(RECORDINGS.map(({ method }) => method)).toEqual(['list', 'symbols', 'filter']);
+  for (const recording of RECORDINGS) {
+    expect(replay(recording, 'a', joined(recording.toA))).toBe('done');
+    expect(replay(recording, 'b', joined(recording.toB))).toBe('done');
+  }
+});
+
+test('every strict prefix leaves a session waiting', () => {
+  for (const recording of RECORDINGS) {
+    for (const side of ['a', 'b'] as const) {
+      const heard = joined(side === 'a' ? recording.toA : recording.toB);
+      const step = Math.max(1, Math.floor(heard.length / withEffort(50)));
+      for (let length = 0; length < heard.length; length += step)
+        expect(replay(recording, side, heard.subarray(0, length)), `${length} bytes`).toBe('waiting');
+    }
+  }
+});
+
+test('flipped bits end in an error, in waiting, or in a session that is right', () => {
+  const random = new Random(4);
+  const seen = new Set<string>();
+  for (let round = 0; round < withEffort(400); round++) {
+    const recording = random.pick(RECORDINGS);
+    const side = random.pick(['a', 'b'] as const);
+    const heard = joined(side === 'a' ? recording.toA : recording.toB);
+    const bit = random.below(8 * heard.length);
+    heard[bit >> 3] ^= 1 << (bit & 7);
+    seen.add(replay(recording, side, heard));
+  }
+  expect(seen).toContain('malformed');
+  expect(seen).toContain('unexpected');
+});
+
+test('random and mutated bytes, whatever they declare', () => {
+  const random = new Random(5);
+  const small = RECORDINGS[0];
+  for (let round = 0; round < withEffort(3000); round++) {
+    const side = random.pick(['a', 'b'] as const);
+    const heard =
+      round % 3 === 0 ? random.bytes(random.below(60)) : joined(side === 'a' ? small.toA : small.toB);
+    for (let n = random.below(6); n > 0 && heard.length > 0; n--)
+      heard[random.below(heard.length)] = random.pick([0, 1, 127, 128, 255, random.bits() & 255]);
+    replay(small, side, heard);
+  }
+});
+
+test('declared sizes allocate nothing', () => {
+  const responder = () => new Reconciler(PAIRS[1].b, { role: 'responder', random: new Uint8Array(8) });
+  const hello = (n: number[]) =>
+    Uint8Array.of(1, 14 + n.length, 66, 76, 77, 82, 1, 0, ...new Uint8Array(8), ...n);
+  const huge = [255, 255, 255, 255, 255, 255, 63];
+  const session = responder();
+  session.receive(hello(huge)); // 2^48 - 1 keys
+  expect(session.pull()?.length).toBeLessThan(2000);
+  // 2^40 symbols
+  expect(() => session.receive(Uint8Array.of(3, 7, 5, 128, 128, 128, 128, 128, 32))).toThrow(
+    /at most 4194304/,
+  );
+  // A body of 2^41 bytes
+  expect(() => responder().receive(Uint8Array.of(1, 128, 128, 128, 128, 128, 64))).toThrow(ReconcileError);
+  expect(() => responder().receive(Uint8Array.of(1, ...new Uint8Array(7).fill(128), 64))).toThrow(/2\^49/);
+});
+
+test('says what is wrong, and stays wrong', () => {
+  const responder = new Reconciler(['a'], { role: 'responder', random: new Uint8Array(8) });
+  const later = Uint8Array.of(1, 15, 66, 76, 77, 82, 2, 0, ...new Uint8Array(8), 1);
+  expect(() => responder.receive(later)).toThrow('Cannot reconcile: expected version 1, got 2 (hello)');
+  expect(() => responder.pull()).toThrow('expected version 1');
+  const other = new Reconciler(['a'], { role: 'responder', random: new Uint8Array(8) });
+  expect(() => other.receive(Uint8Array.of(3, 2, 5, 9))).toThrow(
+    /expected another message at this point, got more/,
+  );
+  const small = new Reconciler(['a'], { role: 'responder', random: new Uint8Array(8), maxBytes: 1024 });
+  expect(() => small.receive(new Uint8Array(1025))).toThrow(/at most 1024 bytes received/);
+  expect(() => new Reconciler(['a'], { role: 'both' as never, random: new Uint8Array(8) })).toThrow(
+    TypeError,
+  );
+  expect(() => new Reconciler(['a'], { role: 'initiator', random: new Uint8Array(7) })).toThrow(TypeError);
+  expect(() => new Reconciler('a' as never, { role: 'initiator', random: new Uint8Array(8) })).toThrow(
+    TypeError,
+  );
+  expect(() => new Reconciler([], { role: 'initiator', random: new Uint8Array(8), maxAttempts: 1 })).toThrow(
+    /3 to 255/,
+  );
+});
+
+test('a peer that never agrees exhausts the attempts', () => {
+  const [a] = pairOf(PAIRS[0].a, PAIRS[0].b, new Random(9));
+  // No keys: an empty list must follow.
+  const empty = Uint8Array.of(2, 10, 4, ...new Uint8Array(8), 0);
+  expect(() => a.receive(empty)).toThrow(ReconcileError);
+  const [initiator] = pairOf(PAIRS[0].a, PAIRS[0].b, new Random(9));
+  initiator.receive(Uint8Array.of(2, 13, 4, ...new Uint8Array(8), 0, 0, 0, 0));
+  const refuseAll = () => {
+    for (let round = 0; round < 20; round++) {
+      initiator.receive(Uint8Array.of(8, 1, 0));
+      initiator.receive(Uint8Array.of(2, 5, 4, 0, 0, 0, 0));
+    }
+  };
+  expect(refuseAll).toThrow('Cannot reconcile: expected success in 8 attempts, got none');
+});
