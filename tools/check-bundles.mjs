@@ -10,7 +10,7 @@ import { keepPart } from './written-part.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const JS_ONLY = { __BLOOMERY_WASM__: 'false' };
 
-/** @typedef {{ label: string, code: string, define?: Record<string, string>, budget: number }} Entry */
+/** @typedef {{ label: string, code: string, define?: Record<string, string>, external?: string[], budget: number }} Entry */
 /** @typedef {{ label: string, budget: number, raw: number, gzip: number }} Row */
 
 // Budgets in bytes of gzip. The first line is a promise of the project (8 kB, 8.1 at most since a
@@ -102,6 +102,13 @@ const ENTRIES = [
     code: "export * from 'bloomery/formats/redisbloom'",
     budget: 7000,
   },
+  {
+    label: "`{ Reconciler } from '@bloomery/reconcile'`, without `bloomery`",
+    code: "export { Reconciler } from '@bloomery/reconcile'",
+    external: ['bloomery', 'bloomery/*'],
+    budget: 10_000,
+  },
+  { label: 'all of `@bloomery/reconcile`', code: "export * from '@bloomery/reconcile'", budget: 23_000 },
   { label: 'all of `bloomery/math`', code: "export * from 'bloomery/math'", budget: 12500 },
 ];
 
@@ -125,7 +132,7 @@ if (over || !kept) process.exitCode = 1;
  * @param {Entry} entry
  * @returns {Promise<Row>}
  */
-async function measure({ label, code, define = {}, budget }) {
+async function measure({ label, code, define = {}, external = [], budget }) {
   const result = await build({
     stdin: { contents: code, resolveDir: root },
     bundle: true,
@@ -133,6 +140,7 @@ async function measure({ label, code, define = {}, budget }) {
     format: 'esm',
     target: 'es2022',
     define,
+    external,
     write: false,
   });
   const bytes = result.outputFiles[0].contents;
