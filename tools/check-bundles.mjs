@@ -10,7 +10,10 @@ import { keepPart } from './written-part.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const JS_ONLY = { __BLOOMERY_WASM__: 'false' };
 
-/** @typedef {{ label: string, code: string, define?: Record<string, string>, external?: string[], budget: number }} Entry */
+/**
+ * @typedef {{ label: string, code: string, define?: Record<string, string>, external?: string[],
+ *   budget: number }} Entry
+ */
 /** @typedef {{ label: string, budget: number, raw: number, gzip: number }} Row */
 
 // Budgets in bytes of gzip. The first line is a promise of the project (8 kB, 8.1 at most since a

@@ -1,8 +1,8 @@
 /**
  * `npm --prefix bench run bench:text-remote`: one search of logs on a server, in gzip and in zstd,
- * after `bloomery index --repack`. The figure is the number of bytes that are downloaded, as a share
- * of the files. The server is one of node:http on the loopback interface, which waits before each
- * answer as long as a network would.
+ * after `bloomery index --repack`. The figure is the number of bytes that are downloaded, as a
+ * share of the files. The server is one of node:http on the loopback interface, which waits before
+ * each answer as long as a network would.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
