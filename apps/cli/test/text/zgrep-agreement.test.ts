@@ -10,20 +10,14 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GramScheme } from '@bloomery/stores/text';
-import { linePattern, NOTHING_REQUIRED, type PatternSyntax } from '@bloomery/stores/text';
+import type { GramScheme, PatternSyntax } from '@bloomery/stores/text';
 import { withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type GrepReport, grepFiles } from '../../src/text/grep-files.ts';
 import { indexFolder } from '../../src/text/index-folder.ts';
-import { LineFinder } from '../../src/text/line-finder.ts';
-import { LinePrinter } from '../../src/text/line-printer.ts';
-import { filesBelow } from '../../src/text/list-files.ts';
-import { localTargets } from '../../src/text/local-targets.ts';
-import { remoteTargets } from '../../src/text/remote/remote-targets.ts';
 import { type LogServer, serveLogs } from './log-server.ts';
 import { randomPattern } from './random-pattern.ts';
+import { searchInProcess } from './search-in-process.ts';
 import { writeCorpus } from './text-corpus.ts';
 
 /** Small blocks, so that a small folder has many of them. */
@@ -57,52 +51,6 @@ interface Question {
   readonly pattern: Buffer;
   readonly syntax: PatternSyntax;
   readonly flags: readonly string[];
-}
-
-/** Asks for files of the folder, or with an address for all files of the server. */
-async function ask(
-  { pattern, syntax, flags }: Question,
-  source: { readonly paths: readonly string[] } | { readonly address: string },
-): Promise<{ output: string; report: GrepReport }> {
-  const has = (flag: string) => flags.includes(flag);
-  const number = (flag: string) => Number(flags.find((one) => one.startsWith(flag))?.slice(2) ?? 0);
-  const invert = has('-v');
-  const read = linePattern([pattern], {
-    syntax,
-    ignoreCase: has('-i'),
-    words: has('-w'),
-    wholeLines: has('-x'),
-  });
-  const output: Uint8Array[] = [];
-  const [before, after] = [number('-B') || number('-C'), number('-A') || number('-C')];
-  const printer = new LinePrinter(new LineFinder(read, invert), {
-    only: has('-c') ? 'count' : has('-l') ? 'files' : has('-L') ? 'files without' : undefined,
-    names: true,
-    numbers: has('-n'),
-    before,
-    after,
-    json: false,
-    invert,
-    write: (bytes) => output.push(bytes),
-  });
-  const counts = { blocks: 0, candidates: 0, indexBytes: 0 };
-  const onError = (message: string) => output.push(Buffer.from(`error: ${message}\n`));
-  const required = invert ? NOTHING_REQUIRED : read.required;
-  const targets = { required, counts, onError };
-  const traffic = { requests: 0, downloaded: 0 };
-  const found =
-    'paths' in source
-      ? { targets: source.paths.map(localTargets(targets)), close: async () => {} }
-      : await remoteTargets(source.address, { ...targets, traffic, headers: {}, isWanted: () => true });
-  const report = await grepFiles(found.targets, {
-    printer,
-    counts,
-    context: before + after > 0 && !has('-c') && !has('-l') && !has('-L'),
-    quiet: false,
-    onError,
-  });
-  await found.close();
-  return { output: Buffer.concat(output).toString('latin1'), report };
 }
 
 /** zgrep does not unpack zstd; these files are the last ones of the corpus. */
@@ -181,13 +129,15 @@ test('random needles and regular expressions give the lines of zgrep, byte for b
   let asked = 0;
   for (const [i, question] of questions.entries()) {
     const paths = names.map((name) => join(folder, name));
-    const { output, report } = await ask(question, { paths });
-    // The list of the server is in the order of a walk through the folder.
-    if (i % 10 === 0) {
-      const there = await ask(question, { address: server.url });
-      const here = await ask(question, { paths: [...filesBelow(folder)] });
+    const found = await searchInProcess(question, paths);
+    const { report } = found;
+    const output = `${found.output}${found.errors.map((message) => `error: ${message}\n`).join('')}`;
+    if (i % 40 === 0) {
+      // The list of the server is in the order of a walk through the folder.
+      const there = await searchInProcess(question, server.url);
+      const here = await searchInProcess(question, [folder]);
       expect(there.output.replaceAll(server.url, '')).toBe(here.output.replaceAll(`${folder}/`, ''));
-      expect(there.report).toEqual(here.report);
+      expect([there.report, there.errors]).toEqual([here.report, []]);
     }
     if (output.replaceAll(`${folder}/`, '') !== expected[i])
       wrong.push(

@@ -66,11 +66,8 @@ async function find(
   const folder = await RemoteFolder.open(client, asFolder, search);
   if (folder !== null) {
     const { files, unindexed = [] } = folder.manifest;
-    return {
-      folder,
-      paths: [...files.map(({ path }) => path), ...unindexed].filter(isWanted),
-      isFolder: true,
-    };
+    const paths = [...files.map(({ path }) => path), ...unindexed].filter(isWanted).sort(byWalk);
+    return { folder, paths, isFolder: true };
   }
   if (url.pathname.endsWith('/'))
     throw new RemoteError(
@@ -87,6 +84,13 @@ async function find(
     return { folder: found, paths: [names.slice(depth).map(decodeURIComponent).join('/')], isFolder: false };
   }
   return { folder: null, paths: [''], isFolder: false };
+}
+
+/** The order in which a folder at hand is searched: by the names in each folder. */
+function byWalk(a: string, b: string): number {
+  const [left, right] = [a.split('/'), b.split('/')];
+  const at = left.findIndex((name, i) => name !== right[i]);
+  return left[at] < right[at] ? -1 : 1;
 }
 
 function inOrder(
