@@ -97,17 +97,19 @@ function time(at: number, between: string): string {
   return `2026-11-${String(1 + (Math.floor(at / 864_000) % 28)).padStart(2, '0')}${between}${clock(at)}`;
 }
 
-export function madeCorpora(bytes: number): Corpus[] {
-  return Object.entries(LINES).map(([name, line], i) => {
+/** The logs, one after the other: each may be hundreds of megabytes. */
+export function* madeCorpora(bytes: number): Generator<Corpus> {
+  for (const [i, [name, line]] of Object.entries(LINES).entries()) {
     const dice = new Dice(100 + i);
-    const parts: string[] = [];
-    for (let size = 0, at = 0; size < bytes; at++) {
-      parts.push(line(dice, at));
-      size += parts.at(-1)!.length;
-    }
-    return { name, text: Buffer.from(parts.join(''), 'latin1') };
-  });
+    const text = Buffer.allocUnsafe(bytes + LONGEST_LINE);
+    let size = 0;
+    for (let at = 0; size < bytes; at++) size += text.write(line(dice, at), size, 'latin1');
+    yield { name, text: text.subarray(0, size) };
+  }
 }
+
+/** More than a line of any log has; a Java trace is some lines. */
+const LONGEST_LINE = 4096;
 
 /** Changelogs and copyright files of the installed packages. */
 export function debianCorpus(bytes: number): Corpus {

@@ -17,6 +17,7 @@ const { values: options } = parseArgs({
     megabytes: { type: 'string', default: '40' },
     needles: { type: 'string', default: '200' },
     markdown: { type: 'string' },
+    json: { type: 'string' },
   },
 });
 const BYTES = Number(options.megabytes) * 1e6;
@@ -144,13 +145,26 @@ function blockOf(ends: readonly number[], place: number): number {
   return low;
 }
 
-const corpora = [...madeCorpora(BYTES), debianCorpus(BYTES)];
-const tables: Table[] = corpora.map((corpus) => {
+function* corpora(): Generator<Corpus> {
+  yield* madeCorpora(BYTES);
+  yield debianCorpus(BYTES);
+}
+
+interface SchemeResult {
+  readonly corpus: string;
+  readonly scheme: string;
+  readonly percent: number;
+  readonly rates: Readonly<Record<string, number>>;
+}
+
+const results: SchemeResult[] = [];
+const tables: Table[] = Array.from(corpora(), (corpus) => {
   const folded = Buffer.from(corpus.text.toString('latin1').toLowerCase(), 'latin1');
   const needles = needlesOf(corpus, folded);
   const kinds = [...Object.keys(KINDS).filter((kind) => needles.some((needle) => needle.kind === kind)), FEW];
   const rows = Object.entries(SCHEMES).map(([name, scheme]) => {
     const { percent, blocks, megabytesPerSecond, rates, fewGrams } = measure(corpus, scheme, needles);
+    results.push({ corpus: corpus.name, scheme: name, percent, rates: Object.fromEntries(rates) });
     const shown = kinds.map((kind) => {
       const rate = rates.get(kind);
       return rate === undefined || Number.isNaN(rate) ? '' : rate.toFixed(2);
@@ -189,3 +203,4 @@ if (options.markdown !== undefined)
     options.markdown,
     `# Schemes of grams\n\nWritten by \`npm --prefix bench run bench:text\`. ${load}\n\n${tables.map(asMarkdown).join('\n\n')}\n`,
   );
+if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);

@@ -15,7 +15,7 @@ import {
   readManifest,
 } from './index-manifest.ts';
 import { type FileAnswer, IndexSearch, type OpenIndex, type SearchCounts } from './search-indexes.ts';
-import { changeOf, readSome, statOf } from './text-file.ts';
+import { changeOf, readInto, statOf } from './text-file.ts';
 
 export class FolderSearch {
   readonly #folder: string;
@@ -85,7 +85,15 @@ function openIndex(path: string): OpenIndex {
   return {
     source: {
       size: fstatSync(descriptor).size,
-      read: async (ranges) => ranges.map(({ offset, length }) => readSome(descriptor, offset, length)),
+      read: async (ranges) => {
+        // One piece of memory: a search in a large index reads thousands of rows.
+        const memory = Buffer.allocUnsafe(ranges.reduce((sum, { length }) => sum + length, 0));
+        let at = 0;
+        return ranges.map(({ offset, length }) => {
+          at += length;
+          return readInto(descriptor, memory.subarray(at - length, at), offset);
+        });
+      },
     },
     close: () => closeSync(descriptor),
   };

@@ -11,7 +11,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GramScheme, PatternSyntax } from '@bloomery/stores/text';
-import { withEffort } from '@bloomery/testkit/effort';
+import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { indexFolder } from '../../src/text/index-folder.ts';
@@ -22,6 +22,8 @@ import { writeCorpus } from './text-corpus.ts';
 
 /** Small blocks, so that a small folder has many of them. */
 const SCHEME: GramScheme = { gram: 5, extra: 8, extraRule: 'run', bitsLog2: 12, limit: 2048 };
+/** Questions that one shell asks. */
+const BATCH = 1000;
 
 let scratch: string;
 let folder: string;
@@ -33,7 +35,8 @@ beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'bloomery-zgrep-'));
   folder = join(scratch, 'logs');
   plain = join(scratch, 'plain');
-  texts = writeCorpus(folder, 21, 400);
+  // Some megabytes in the long form: BLOOMERY_EFFORT=100 asks 100,000 questions.
+  texts = writeCorpus(folder, 21, EFFORT > 1 ? 12_000 : 400);
   for (const [name, text] of texts) {
     mkdirSync(join(plain, name, '..'), { recursive: true });
     writeFileSync(join(plain, name), text);
@@ -119,35 +122,47 @@ function reversed(bytes: Buffer): Buffer {
   return Buffer.from(bytes).reverse();
 }
 
-test('random needles and regular expressions give the lines of zgrep, byte for byte', async () => {
-  const random = new Random(22);
-  const questions = Array.from({ length: withEffort(1000, 100) }, () => randomQuestion(random));
-  const names = [...texts.keys()];
-  const expected = askGrep(questions, names);
-  const wrong: string[] = [];
-  let skipped = 0;
-  let asked = 0;
-  for (const [i, question] of questions.entries()) {
+/** The list of the server is in the order of a walk through the folder. */
+async function expectSameOnServer(question: Question): Promise<void> {
+  const there = await searchInProcess(question, server.url);
+  const here = await searchInProcess(question, [folder]);
+  expect(there.output.replaceAll(server.url, '')).toBe(here.output.replaceAll(`${folder}/`, ''));
+  expect([there.report, there.errors]).toEqual([here.report, []]);
+}
+
+test(
+  'random needles and regular expressions give the lines of zgrep, byte for byte',
+  async () => {
+    const random = new Random(22);
+    const names = [...texts.keys()];
     const paths = names.map((name) => join(folder, name));
-    const found = await searchInProcess(question, paths);
-    const { report } = found;
-    const output = `${found.output}${found.errors.map((message) => `error: ${message}\n`).join('')}`;
-    if (i % 40 === 0) {
-      // The list of the server is in the order of a walk through the folder.
-      const there = await searchInProcess(question, server.url);
-      const here = await searchInProcess(question, [folder]);
-      expect(there.output.replaceAll(server.url, '')).toBe(here.output.replaceAll(`${folder}/`, ''));
-      expect([there.report, there.errors]).toEqual([here.report, []]);
+    const total = withEffort(1000, 100);
+    let skipped = 0;
+    let asked = 0;
+    for (let done = 0; done < total; done += BATCH) {
+      const questions = Array.from({ length: Math.min(BATCH, total - done) }, () => randomQuestion(random));
+      const expected = askGrep(questions, names);
+      const wrong: string[] = [];
+      for (const [i, question] of questions.entries()) {
+        const { output, errors, report } = await searchInProcess(question, paths);
+        const said = errors.map((message) => `error: ${message}\n`).join('');
+        const found = `${output}${said}`.replaceAll(`${folder}/`, '');
+        // GNU grep 3.8 aborts at some expressions, such as ^\b(\>a|b)*, and gives no answer.
+        if (expected[i].includes('grep: program error')) continue;
+        if (found !== expected[i])
+          wrong.push(
+            `${question.syntax} ${question.flags.join(' ')} ${JSON.stringify(question.pattern.toString('latin1'))}: expected ${expected[i].length} bytes, got ${found.length}`,
+          );
+        if (i % 40 === 0) await expectSameOnServer(question);
+        expect(report.whole['not indexed'] + report.whole.changed + report.whole['damaged index']).toBe(0);
+        skipped += report.blocks - report.candidates;
+        asked += report.blocks;
+      }
+      expect(wrong).toEqual([]);
+      if (EFFORT > 1) console.log(`${done + questions.length} questions agree with zgrep`);
     }
-    if (output.replaceAll(`${folder}/`, '') !== expected[i])
-      wrong.push(
-        `${question.syntax} ${question.flags.join(' ')} ${JSON.stringify(question.pattern.toString('latin1'))}: expected ${expected[i].length} bytes, got ${output.replaceAll(`${folder}/`, '').length}`,
-      );
-    expect(report.whole['not indexed'] + report.whole.changed + report.whole['damaged index']).toBe(0);
-    skipped += report.blocks - report.candidates;
-    asked += report.blocks;
-  }
-  expect(wrong).toEqual([]);
-  // The index takes part in the test.
-  expect(skipped / asked).toBeGreaterThan(0.2);
-}, 900_000);
+    // The index takes part in the test.
+    expect(skipped / asked).toBeGreaterThan(0.2);
+  },
+  900_000 * Math.max(1, EFFORT),
+);

@@ -29,6 +29,7 @@ import {
   candidateBits,
   firstRows,
   isEveryBlock,
+  laterRows,
   type RequiredRows,
   type RequiredText,
   requiredRows,
@@ -86,11 +87,15 @@ export class TextIndex {
   async candidateBlocks(text: RequiredText, options: ReadRangesOptions = {}): Promise<number[]> {
     const wanted = requiredRows(text, (needle) => needleBits(needle, this.scheme));
     const found: number[] = [];
-    for (const stripes of batches(this.#stripes, rowNumbers(wanted).size)) {
+    const rows = rowNumbers(wanted).size;
+    for (const stripes of inBatches(this.#stripes, ({ layout }) => rows * layout.groupBytes)) {
       const candidates = await this.#candidatesOf(stripes, wanted, options);
       for (const { stripe, bits } of candidates) {
-        for (let block = 0; block < stripe.blocks; block++)
-          if (((bits[block >>> 3] >>> (block & 7)) & 1) !== 0) found.push(stripe.firstBlock + block);
+        for (let block = 0; block < stripe.blocks; block++) {
+          // Most bytes are zero.
+          if ((block & 7) === 0 && bits[block >>> 3] === 0) block += 7;
+          else if (((bits[block >>> 3] >>> (block & 7)) & 1) !== 0) found.push(stripe.firstBlock + block);
+        }
       }
     }
     return found;
@@ -109,12 +114,13 @@ export class TextIndex {
     const all = rowNumbers(wanted).size;
     const bytes = stripes.reduce((sum, { layout }) => sum + layout.groupBytes, 0);
     let left = stripes.map((stripe): StripeCandidates => ({ stripe, bits: NO_BITS, rows: new Map() }));
+    let from = 0;
     for (let most = all * bytes <= ONE_STEP_BYTES ? all : FIRST_ROWS; ; most += MORE_ROWS) {
       const step = firstRows(wanted, most);
       const rows = rowNumbers(step);
       await this.#readRows(left, rows, options);
-      for (const one of left)
-        one.bits = candidateBits(step, one.stripe.layout.width, (row) => one.rows.get(row)!);
+      for (const one of left) one.bits = fewerBits(one, laterRows(step, from), (row) => one.rows.get(row)!);
+      from = most;
       left = left.filter(hasCandidates);
       if (rows.size === all || left.length === 0) return left;
     }
@@ -157,54 +163,22 @@ export class TextIndex {
 
   /** The extents of blocks, which are given by their numbers in rising order. */
   async extentsOf(blocks: readonly number[], options: ReadRangesOptions = {}): Promise<Candidate[]> {
-    const found: Candidate[] = [];
-    let from = 0;
-    for (const stripe of this.#stripes) {
-      let to = from;
-      while (to < blocks.length && blocks[to] < stripe.firstBlock + stripe.blocks) to++;
-      if (to === from) continue;
-      for (const candidate of await this.#stripeExtents(stripe, blocks.slice(from, to), options))
-        found.push(candidate);
-      from = to;
-    }
-    return found;
-  }
-
-  async #stripeExtents(
-    stripe: Stripe,
-    blocks: readonly number[],
-    options: ReadRangesOptions,
-  ): Promise<Candidate[]> {
-    const chunkCount = Math.ceil(stripe.blocks / CHUNK_BLOCKS);
-    const tableBytes = (chunkCount + 1) * 4 + SUM_BYTES;
-    const [table] = await this.#read([{ offset: stripe.extentsOffset, length: tableBytes }], options);
-    if (!isSealed(table, stripe.extentsOffset)) throw damaged(stripe.extentsOffset, 'extents');
-    const counts = viewOf(table);
-    const chunks = [
-      ...new Set(blocks.map((block) => Math.floor((block - stripe.firstBlock) / CHUNK_BLOCKS))),
-    ];
-    const ranges = chunks.map((chunk) => {
-      const from = counts.getUint32(4 * chunk, true);
-      const to = counts.getUint32(4 * chunk + 4, true);
-      if (to < from || to > stripe.extents)
-        throw new TextIndexError(
-          'payload',
-          stripe.extentsOffset + 4 * chunk,
-          `Cannot read a text index: expected rising numbers up to ${stripe.extents}, got ${from} and ${to}`,
-        );
-      const offset = stripe.extentsOffset + tableBytes + from * EXTENT_BYTES + chunk * SUM_BYTES;
-      return { offset, length: (to - from) * EXTENT_BYTES + SUM_BYTES };
-    });
-    const bytes = await this.#read(ranges, options);
     const extents = new Map<number, Extent[]>(blocks.map((block) => [block, []]));
-    ranges.forEach(({ offset }, i) => {
-      if (!isSealed(bytes[i], offset)) throw damaged(offset, 'extents');
-      for (let at = 0; at + EXTENT_BYTES <= bytes[i].length; at += EXTENT_BYTES) {
-        const view = viewOf(bytes[i]);
-        const block = stripe.firstBlock + view.getUint32(at + 4, true);
-        extents.get(block)?.push(readExtent(view, at));
+    const wanted = wantedStripes(this.#stripes, blocks);
+    for (let i = 0; i < wanted.length; i += STRIPES_AT_ONCE) {
+      const some = wanted.slice(i, i + STRIPES_AT_ONCE);
+      const tables = await this.#read(some.map(tableRange), options);
+      const chunks = some.flatMap((one, j) => chunkRanges(one, tables[j]));
+      for (const ranges of inBatches(chunks, ({ length }) => length)) {
+        const bytes = await this.#read(ranges, options);
+        ranges.forEach(({ offset, firstBlock }, j) => {
+          if (!isSealed(bytes[j], offset)) throw damaged(offset, 'extents');
+          const view = viewOf(bytes[j]);
+          for (let at = 0; at + EXTENT_BYTES <= bytes[j].length; at += EXTENT_BYTES)
+            extents.get(firstBlock + view.getUint32(at + 4, true))?.push(readExtent(view, at));
+        });
       }
-    });
+    }
     return blocks.map((block) => ({ block, extents: extents.get(block)! }));
   }
 
@@ -229,6 +203,17 @@ const MORE_ROWS = 2;
 /** All rows are read in one step if they take no more than this: a step may be a round trip. */
 const ONE_STEP_BYTES = 65_536;
 
+/** The candidates of a step: those of the step before, without those that its rows rule out. */
+function fewerBits(
+  { stripe, bits }: StripeCandidates,
+  rows: RequiredRows,
+  rowBits: (row: number) => Uint8Array,
+): Uint8Array {
+  const found = candidateBits(rows, stripe.layout.width, rowBits);
+  for (let i = 0; i < bits.length; i++) found[i] &= bits[i];
+  return found;
+}
+
 /** Whether a block of the stripe is a candidate. Bits behind the last block may be set. */
 function hasCandidates({ stripe, bits }: StripeCandidates): boolean {
   const last = stripe.blocks >>> 3;
@@ -236,13 +221,13 @@ function hasCandidates({ stripe, bits }: StripeCandidates): boolean {
   return (stripe.blocks & 7) !== 0 && (bits[last] & ((1 << (stripe.blocks & 7)) - 1)) !== 0;
 }
 
-/** Groups of stripes whose rows take some megabytes together. */
-function* batches(stripes: readonly Stripe[], rows: number): Generator<Stripe[]> {
-  let batch: Stripe[] = [];
+/** Cuts a list into parts of some megabytes each. */
+function* inBatches<T>(items: readonly T[], bytesOf: (item: T) => number): Generator<T[]> {
+  let batch: T[] = [];
   let bytes = 0;
-  for (const stripe of stripes) {
-    batch.push(stripe);
-    bytes += rows * stripe.layout.groupBytes;
+  for (const item of items) {
+    batch.push(item);
+    bytes += bytesOf(item);
     if (bytes < BATCH_BYTES) continue;
     yield batch;
     batch = [];
@@ -252,6 +237,56 @@ function* batches(stripes: readonly Stripe[], rows: number): Generator<Stripe[]>
 }
 
 const BATCH_BYTES = 16_000_000;
+
+/** Stripes whose tables of extents are read together: half a kilobyte each. */
+const STRIPES_AT_ONCE = 1024;
+
+/** Blocks of one stripe whose extents are wanted. */
+interface WantedBlocks {
+  readonly stripe: Stripe;
+  readonly blocks: readonly number[];
+}
+
+function wantedStripes(stripes: readonly Stripe[], blocks: readonly number[]): WantedBlocks[] {
+  const wanted: WantedBlocks[] = [];
+  let from = 0;
+  for (const stripe of stripes) {
+    let to = from;
+    while (to < blocks.length && blocks[to] < stripe.firstBlock + stripe.blocks) to++;
+    if (to > from) wanted.push({ stripe, blocks: blocks.slice(from, to) });
+    from = to;
+  }
+  return wanted;
+}
+
+/** The table with the number of extents before each chunk. */
+function tableRange({ stripe }: WantedBlocks): ByteRange {
+  const chunks = Math.ceil(stripe.blocks / CHUNK_BLOCKS);
+  return { offset: stripe.extentsOffset, length: (chunks + 1) * 4 + SUM_BYTES };
+}
+
+/** The chunks of extents that hold the blocks. */
+function chunkRanges(
+  { stripe, blocks }: WantedBlocks,
+  table: Uint8Array,
+): (ByteRange & { readonly firstBlock: number })[] {
+  const { firstBlock, extentsOffset } = stripe;
+  if (!isSealed(table, extentsOffset)) throw damaged(extentsOffset, 'extents');
+  const counts = viewOf(table);
+  const chunks = new Set(blocks.map((block) => Math.floor((block - firstBlock) / CHUNK_BLOCKS)));
+  return [...chunks].map((chunk) => {
+    const from = counts.getUint32(4 * chunk, true);
+    const to = counts.getUint32(4 * chunk + 4, true);
+    if (to < from || to > stripe.extents)
+      throw new TextIndexError(
+        'payload',
+        extentsOffset + 4 * chunk,
+        `Cannot read a text index: expected rising numbers up to ${stripe.extents}, got ${from} and ${to}`,
+      );
+    const offset = extentsOffset + table.length + from * EXTENT_BYTES + chunk * SUM_BYTES;
+    return { offset, length: (to - from) * EXTENT_BYTES + SUM_BYTES, firstBlock };
+  });
+}
 
 /** The groups that hold rows, each once, in the order of the file. */
 function groupsOf({ offset, layout }: Stripe, rows: Iterable<number>): ByteRange[] {
