@@ -32,10 +32,10 @@ interface IndexCommandOptions {
 export function register(program: Command): void {
   const command = program
     .command('index')
-    .description('index the text files of folders, plain or gzip, for bloomery grep')
+    .description('index the text files of folders, plain, gzip or zstd, for bloomery grep')
     .argument('<folders...>', 'folders; the index lies in .bloomery in each of them')
     .option('--precise', 'a larger index that leaves out more, above all for numbers and short needles')
-    .option('--repack', 'write gzip files of one piece again as many members: still gzip, and no larger')
+    .option('--repack', 'write gzip and zstd files of one piece again as many members, no larger')
     .option('--rebuild', 'index all files again, not only those that changed')
     .option('--watch', 'go on: renew the index whenever files change, and print a line for each time')
     .option('--pause <seconds>', 'with --watch, seconds between two runs for a folder (5)', parseSeconds)

@@ -15,7 +15,7 @@ import {
   readManifest,
 } from './index-manifest.ts';
 import { type FileAnswer, IndexSearch, type OpenIndex, type SearchCounts } from './search-indexes.ts';
-import { changeOf, readInto, statOf } from './text-file.ts';
+import { changeOf, kindOf, readInto, statOf } from './text-file.ts';
 
 export class FolderSearch {
   readonly #folder: string;
@@ -70,7 +70,10 @@ export class FolderSearch {
       (file) => file !== undefined,
     );
     if (known.length === 0) return { read: 'all', why: 'not indexed' };
+    const kind = kindOf(descriptor);
     for (const file of known) {
+      // An index of a version that did not know a packing has its bytes, not its text.
+      if (file.kind !== kind) continue;
       const change = changeOf(descriptor, file);
       if (change === 'changed' || (change === 'grown' && file.kind !== 'plain')) continue;
       return this.#search.answer(file, change === 'grown');

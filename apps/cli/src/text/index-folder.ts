@@ -294,7 +294,7 @@ class FolderIndexer {
   #plan(descriptor: number, name: string): Plan {
     const { dev, ino } = statOf(descriptor);
     for (const known of [this.#byPath.get(name), this.#byInode.get(`${dev}:${ino}`)]) {
-      if (known === undefined) continue;
+      if (known === undefined || known.kind !== kindOf(descriptor)) continue;
       const change = changeOf(descriptor, known);
       if (change === 'changed' || (change === 'grown' && known.kind !== 'plain')) continue;
       const stale = known.parts.find(({ index }) => this.#stale.has(index));

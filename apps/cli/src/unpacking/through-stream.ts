@@ -11,11 +11,7 @@ export async function* throughStream(
   const feeding = (async () => {
     for await (const part of parts) {
       if (isOver) return;
-      if (!stream.write(part))
-        await new Promise<void>((resolve) => {
-          stream.once('drain', resolve);
-          stream.once('close', resolve);
-        });
+      if (!stream.write(part)) await drained(stream);
     }
     stream.end();
   })();
@@ -28,4 +24,17 @@ export async function* throughStream(
     isOver = true;
     destroy();
   }
+}
+
+/** Waits until a stream takes more input, or is closed. */
+function drained(stream: NodeJS.ReadWriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      stream.removeListener('drain', wake);
+      stream.removeListener('close', wake);
+      resolve();
+    };
+    stream.once('drain', wake);
+    stream.once('close', wake);
+  });
 }

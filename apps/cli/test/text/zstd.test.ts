@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { bloomery, temporaryFolder } from '../run-command.ts';
@@ -101,4 +102,17 @@ test('damaged, dictionary and --long frames: one message each, exit code 2, the 
   }
   // The whole file, and the one with more bytes behind its frame.
   expect(found.stdout.split('\n').filter((line) => line !== '').length).toBeGreaterThanOrEqual(2);
+});
+
+test('an index that took a zstd file for plain text is not trusted', () => {
+  const text = logText(3, 3000);
+  const folder = folderOf('former', { 'app.zst': zstd(text) });
+  expect(bloomery(['index', folder]).code).toBe(0);
+  const list = join(folder, '.bloomery/text.json');
+  const json = readFileSync(list, 'utf8').split('\n')[1].replace('"kind":"zstd"', '"kind":"plain"');
+  const sum = crc32(`${json}\n`).toString(16).padStart(8, '0');
+  writeFileSync(list, `bloomery-text-index 1 ${sum}\n${json}\n`);
+  const found = bloomery(['grep', '-c', traceOf(text, 7), folder]);
+  expect([found.code, found.stderr]).toEqual([0, expect.stringContaining('1 changed')]);
+  expect(JSON.parse(bloomery(['index', '--json', folder]).stdout)).toMatchObject({ indexed: 1 });
 });
