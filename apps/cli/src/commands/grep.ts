@@ -279,4 +279,5 @@ function statsText(report: GrepReport & Partial<Traffic>, json: boolean): string
 const HELP = `
 The lines are those of LC_ALL=C zgrep -a with the same flags; without -E or -G, those of zgrep -F. zstd files are unpacked
 as by zstdgrep. Files that are not indexed, or changed since, are read whole. An address such as https://host/logs/ is a
-folder that was indexed and then uploaded, .bloomery last; https://user:password@host/ gives credentials. Exit codes are those of grep: 0 found, 1 not found, 2 error.`;
+folder that was indexed and then uploaded, .bloomery last; https://user:password@host/ gives credentials.
+Exit codes are those of grep: 0 found, 1 not found, 2 error.`;
