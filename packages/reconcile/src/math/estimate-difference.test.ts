@@ -14,17 +14,17 @@ function estimates(random: Random, d: number, onlyHere: number): number[] {
     const countAt = (i: number) => ((ours[CELL * i + 3] - theirs[CELL * i + 3]) << 24) >> 24;
     return estimateDifference({ size: 64, countAt, balance: 2 * onlyHere - d, most: 1e6 }) / d;
   };
-  return Array.from({ length: 21 }, one).sort((a, b) => a - b);
+  return Array.from({ length: 15 }, one).sort((a, b) => a - b);
 }
 
 test('estimateDifference: 64 symbols give the difference within 30 % in the median, a factor of 2 in most', () => {
   const random = new Random(5);
-  for (const d of [50, 500, 5000, 50_000]) {
+  for (const d of [50, 500, 5000, 20_000]) {
     for (const onlyHere of [d / 2, d]) {
       const parts = estimates(random, d, onlyHere);
-      expect(Math.abs(Math.log(parts[10])), `d ${d}: ${parts[10]}`).toBeLessThan(Math.log(1.3));
-      expect(parts[2], `d ${d}`).toBeGreaterThan(0.5);
-      expect(parts[18], `d ${d}`).toBeLessThan(2);
+      expect(Math.abs(Math.log(parts[7])), `d ${d}: ${parts[7]}`).toBeLessThan(Math.log(1.3));
+      expect(parts[1], `d ${d}`).toBeGreaterThan(0.5);
+      expect(parts[13], `d ${d}`).toBeLessThan(2);
     }
   }
 });

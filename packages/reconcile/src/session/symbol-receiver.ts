@@ -4,7 +4,7 @@
  */
 
 import { refuse } from '../reconcile-error.ts';
-import { CELL, cellBytes } from '../symbols/cell.ts';
+import { CELL, cellBytes, joinedCells } from '../symbols/cell.ts';
 import { Peeler } from '../symbols/peeler.ts';
 import type { SymbolBlocks } from '../symbols/symbol-source.ts';
 
@@ -33,11 +33,7 @@ export class SymbolReceiver {
   allow(end: number): void {
     if (end <= this.#allowed) return;
     const held = this.#cells.subarray(CELL * (this.peeler.size - this.#from));
-    const more = this.#blocks.block(end);
-    const cells = new Int32Array(held.length + more.length);
-    cells.set(held);
-    cells.set(more, held.length);
-    this.#cells = cells;
+    this.#cells = joinedCells(held, this.#blocks.block(end));
     this.#from = this.peeler.size;
     this.#allowed = end;
   }

@@ -5,7 +5,7 @@
  */
 
 import { ReconcileError } from '../reconcile-error.ts';
-import { CELL, encodeCells } from '../symbols/cell.ts';
+import { CELL, encodeCells, joinedCells } from '../symbols/cell.ts';
 import type { SymbolBlocks } from '../symbols/symbol-source.ts';
 
 const LEAST_PIECE = 8;
@@ -59,11 +59,7 @@ export class SymbolSender {
   /** Makes symbols up to number `end`, and forgets those that were sent. */
   #make(end: number): void {
     const held = this.#cells.subarray(CELL * (this.#sent - this.#from));
-    const more = this.#blocks.block(end);
-    const cells = new Int32Array(held.length + more.length);
-    cells.set(held);
-    cells.set(more, held.length);
-    this.#cells = cells;
+    this.#cells = joinedCells(held, this.#blocks.block(end));
     this.#from = this.#sent;
   }
 }

@@ -30,7 +30,7 @@ export class HashFilter {
   static of(keys: HashedKeys, hashes: number, bitsPerKey: number, swapped: boolean): HashFilter {
     const bits = Math.max(1, Math.min(2 ** 32 - 1, Math.ceil(bitsPerKey * keys.size)));
     const filter = new HashFilter(hashes, bits, swapped);
-    for (let k = 0; k < keys.size; k++) filter.#add(keys.words[2 * k], keys.words[2 * k + 1]);
+    for (let k = 0; k < keys.size; k++) filter.#probe(keys.words[2 * k], keys.words[2 * k + 1], true);
     return filter;
   }
 
@@ -43,23 +43,21 @@ export class HashFilter {
   }
 
   has(low: number, high: number): boolean {
-    const scale = this.bits / 2 ** 32;
-    let position = this.#swapped ? low : high;
-    const step = (this.#swapped ? high : low) | 1;
-    for (let j = 0; j < this.hashes; j++, position = (position + step) | 0) {
-      const bit = Math.floor((position >>> 0) * scale);
-      if ((this.bytes[bit >>> 3] & (1 << (bit & 7))) === 0) return false;
-    }
-    return true;
+    return this.#probe(low, high, false);
   }
 
-  #add(low: number, high: number): void {
-    const scale = this.bits / 2 ** 32;
+  /** Sets the bits of a hash, or says whether all of them are set. */
+  #probe(low: number, high: number, adds: boolean): boolean {
+    const { bytes, bits, hashes } = this;
+    const scale = bits / 2 ** 32;
     let position = this.#swapped ? low : high;
     const step = (this.#swapped ? high : low) | 1;
-    for (let j = 0; j < this.hashes; j++, position = (position + step) | 0) {
+    for (let j = 0; j < hashes; j++, position = (position + step) | 0) {
       const bit = Math.floor((position >>> 0) * scale);
-      this.bytes[bit >>> 3] |= 1 << (bit & 7);
+      const one = 1 << (bit & 7);
+      if (adds) bytes[bit >>> 3] |= one;
+      else if ((bytes[bit >>> 3] & one) === 0) return false;
     }
+    return true;
   }
 }

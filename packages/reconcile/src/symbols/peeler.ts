@@ -18,13 +18,7 @@ export class Peeler {
   readonly #mapping = new IdMapping();
   #cells = new Int32Array(CELL * 128);
   #size = 0;
-  /** Found ids: upper half, lower half, sign, and the place of the sequence. */
-  readonly #high: number[] = [];
-  readonly #low: number[] = [];
-  readonly #sign: number[] = [];
-  readonly #next: number[] = [];
-  readonly #s0: number[] = [];
-  readonly #s1: number[] = [];
+  readonly #found: FoundId[] = [];
   #balance = 0;
   #stuck = false;
 
@@ -39,7 +33,7 @@ export class Peeler {
 
   /** The number of ids that have been found. */
   get found(): number {
-    return this.#sign.length;
+    return this.#found.length;
   }
 
   /** Ids of our own minus ids of the other side, among those found. */
@@ -76,7 +70,7 @@ export class Peeler {
       this.#cells = larger;
     }
     this.#cells.set(own, CELL * from);
-    for (let k = 0; k < this.#sign.length; k++) if (this.#next[k] < this.#size) this.#remove(k, null);
+    for (const id of this.#found) this.#remove(id, null);
     const candidates: number[] = [];
     for (let i = from; i < this.#size; i++) if (isOne(this.#cells[CELL * i + 3])) candidates.push(i);
     this.#peel(candidates);
@@ -84,9 +78,7 @@ export class Peeler {
 
   /** The ids that only one side holds. `sign` 1: ours, -1: theirs. Halves in turn: upper, lower. */
   ids(sign: number): Int32Array {
-    const ids: number[] = [];
-    for (let k = 0; k < this.#sign.length; k++)
-      if (this.#sign[k] === sign) ids.push(this.#high[k], this.#low[k]);
+    const ids = this.#found.filter((id) => id.sign === sign).flatMap(({ high, low }) => [high, low]);
     return Int32Array.from(ids);
   }
 
@@ -95,22 +87,15 @@ export class Peeler {
       const at = CELL * i;
       const sign = this.#cells[at + 3];
       if (!isOne(sign) || !this.#holdsOne(i)) continue;
-      if (this.#sign.length >= this.#size) {
+      if (this.#found.length >= this.#size) {
         this.#stuck = true;
         return;
       }
-      const high = this.#cells[at];
-      const low = this.#cells[at + 1];
-      this.#mapping.start(high, low);
-      const k = this.#sign.length;
-      this.#high.push(high);
-      this.#low.push(low);
-      this.#sign.push(sign);
-      this.#next.push(0);
-      this.#s0.push(this.#mapping.s0);
-      this.#s1.push(this.#mapping.s1);
+      const id = { high: this.#cells[at], low: this.#cells[at + 1], sign, mapping: new IdMapping() };
+      id.mapping.start(id.high, id.low);
+      this.#found.push(id);
       this.#balance += sign;
-      this.#remove(k, candidates);
+      this.#remove(id, candidates);
     }
   }
 
@@ -124,30 +109,26 @@ export class Peeler {
     return mapping.index === i;
   }
 
-  /** Takes found id k out of the symbols from its place on. Collects those that may hold one id. */
-  #remove(k: number, candidates: number[] | null): void {
-    const mapping = this.#mapping;
+  /** Takes an id out of the symbols from its place on. Collects those that may hold one id. */
+  #remove({ high, low, sign, mapping }: FoundId, candidates: number[] | null): void {
     const cells = this.#cells;
-    const high = this.#high[k];
-    const low = this.#low[k];
-    const sign = this.#sign[k];
-    mapping.start(high, low);
-    mapping.index = this.#next[k];
-    mapping.s0 = this.#s0[k];
-    mapping.s1 = this.#s1[k];
-    while (mapping.index < this.#size) {
+    for (; mapping.index < this.#size; mapping.step()) {
       const at = CELL * mapping.index;
       cells[at] ^= high;
       cells[at + 1] ^= low;
       cells[at + 2] ^= mapping.check;
       cells[at + 3] = ((cells[at + 3] - sign) << 24) >> 24;
       if (candidates !== null && isOne(cells[at + 3])) candidates.push(mapping.index);
-      mapping.step();
     }
-    this.#next[k] = mapping.index;
-    this.#s0[k] = mapping.s0;
-    this.#s1[k] = mapping.s1;
   }
+}
+
+/** An id that was found, its side (1: ours, -1: theirs), and the place of its sequence. */
+interface FoundId {
+  readonly high: number;
+  readonly low: number;
+  readonly sign: number;
+  readonly mapping: IdMapping;
 }
 
 function isOne(count: number): boolean {
