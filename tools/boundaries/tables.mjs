@@ -79,7 +79,15 @@ export const ROOMS = {
     ['nats', 'multicast'],
   ],
   sim: ['simulation-error.ts', 'engine', 'network', 'explorer'],
-  reconcile: ['reconcile-error.ts', ['wire', 'symbols', 'sets'], 'math', 'session'],
+  reconcile: [
+    'reconcile-error.ts',
+    ['wire', 'symbols', 'sets'],
+    'math',
+    'session',
+    'key-set',
+    'reconciler.ts',
+    'streams',
+  ],
   cache: [
     'policy',
     'peers/decisions',

@@ -10,6 +10,7 @@
  * ```
  */
 
+export { KeySet, type KeySetDecodeOptions, type KeySetOptions } from './key-set/key-set.ts';
 export { ReconcileError, type ReconcileErrorCode } from './reconcile-error.ts';
 export {
   type ReconcileKeys,

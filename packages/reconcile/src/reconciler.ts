@@ -14,9 +14,11 @@
  */
 
 import type { Key, PackedKeys } from 'bloomery';
+import type { KeySet } from './key-set/key-set.ts';
 import { ReconcileError } from './reconcile-error.ts';
 import { Initiator } from './session/initiator.ts';
 import { KeyExchange } from './session/key-exchange.ts';
+import type { OwnSet } from './session/own-set.ts';
 import { Responder } from './session/responder.ts';
 import { FIRST_SYMBOLS, MOST_FIRST_SYMBOLS, type ReconcileMethod, type Role } from './session/role.ts';
 import { SaltedSet } from './session/salted-set.ts';
@@ -25,7 +27,7 @@ import { RANDOM_BYTES } from './sets/session-salt.ts';
 import { encodeMessage, MessageBuffer } from './wire/message.ts';
 
 /** The keys of one side. A key that is given twice counts once. */
-export type ReconcileKeys = Iterable<Key> | PackedKeys;
+export type ReconcileKeys = Iterable<Key> | PackedKeys | KeySet;
 
 export interface ReconcilerOptions {
   /** The initiator speaks first; the other side is the responder. */
@@ -100,7 +102,7 @@ export class Reconciler {
     checkRange('maxSymbols', maxSymbols, MOST_FIRST_SYMBOLS, 2 ** 28);
     checkRange('maxAttempts', maxAttempts, 3, 255);
     this.#maxBytes = maxBytes;
-    this.#own = new SaltedSet({ source: keySource(keys), kept: null }, maxAttempts);
+    this.#own = new SaltedSet(ownSet(keys), maxAttempts);
     const roleOptions = { random: random.slice(), exchange, firstSymbols, maxSymbols };
     this.#role =
       role === 'initiator' ? new Initiator(this.#own, roleOptions) : new Responder(this.#own, roleOptions);
@@ -115,6 +117,16 @@ export class Reconciler {
     if (this.#result === null)
       throw new ReconcileError('unexpected', 'expected a session that is done, got one that is not');
     return this.#result;
+  }
+
+  /** Bytes that came after the end of the session, and belong to what follows on the stream. */
+  get rest(): Uint8Array {
+    return this.#in.rest();
+  }
+
+  /** @internal True if the other side has something to say before the session can end. */
+  get expects(): boolean {
+    return this.#role.difference === null || this.#exchange?.expects === true;
   }
 
   get progress(): ReconcileProgress {
@@ -134,10 +146,9 @@ export class Reconciler {
       this.#received += bytes.length;
       this.#checkLimit('received', this.#received);
       this.#in.push(bytes);
-      for (;;) {
+      while (!this.done) {
         const message = this.#in.next(this.#maxBytes - this.#received + this.#in.waiting);
         if (message === null) break;
-        if (this.done) throw new ReconcileError('unexpected', 'expected no message after the end, got one');
         (this.#exchange ?? this.#role).receive(message);
         this.#advance();
       }
@@ -179,6 +190,12 @@ export class Reconciler {
     if (bytes > this.#maxBytes)
       throw new ReconcileError('limit', `expected at most ${this.#maxBytes} bytes ${what}, got ${bytes}`);
   }
+}
+
+/** A `KeySet` is recognised by its method, so that programs without one do not carry its code. */
+function ownSet(keys: ReconcileKeys): OwnSet {
+  if (typeof (keys as KeySet)?.snapshot === 'function') return (keys as KeySet).snapshot();
+  return { source: keySource(keys), kept: null };
 }
 
 function checkRange(name: string, value: number, least: number, most: number): void {

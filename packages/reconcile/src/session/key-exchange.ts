@@ -41,6 +41,11 @@ export class KeyExchange {
     return this.#received;
   }
 
+  /** True if the other side has more keys to send. */
+  get expects(): boolean {
+    return !this.#allReceived;
+  }
+
   get done(): boolean {
     return this.#allSent && this.#allReceived;
   }

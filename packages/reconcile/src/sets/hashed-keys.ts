@@ -44,7 +44,7 @@ export function selected(keys: HashedKeys, keep: (k: number) => boolean): Hashed
  * Sum of 64-bit hashes modulo 2^64. An addition, and not an XOR, so that it does not follow from
  * the symbols.
  */
-function sumOfHashes(words: Int32Array): bigint {
+export function sumOfHashes(words: Int32Array): bigint {
   let low = 0;
   let high = 0;
   let total = 0n;

@@ -48,6 +48,11 @@ export class MessageBuffer {
     return this.#end - this.#start;
   }
 
+  /** A copy of those bytes. */
+  rest(): Uint8Array {
+    return this.#bytes.slice(this.#start, this.#end);
+  }
+
   push(bytes: Uint8Array): void {
     if (this.#end + bytes.length > this.#bytes.length) {
       const held = this.#bytes.subarray(this.#start, this.#end);
