@@ -3,10 +3,9 @@
  *
  * @example
  * ```ts
- * import { Reconciler } from '@bloomery/reconcile';
+ * import { reconcile } from '@bloomery/reconcile';
  *
- * const random = crypto.getRandomValues(new Uint8Array(8));
- * const session = new Reconciler(keys, { role: 'initiator', random });
+ * const { onlyHere } = await reconcile(keys, { readable, writable }, { role: 'initiator' });
  * ```
  */
 
@@ -20,3 +19,5 @@ export {
   type ReconcilerOptions,
 } from './reconciler.ts';
 export type { ReconcileMethod } from './session/role.ts';
+export type { ByteDuplex, ByteSink, ByteSource } from './streams/byte-duplex.ts';
+export { type ReconcileOptions, type ReconcileOutcome, reconcile } from './streams/reconcile.ts';

@@ -1,0 +1,127 @@
+/** Sessions over real streams: sockets on loopback, web streams, and connections that break. */
+
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { expect, test } from 'vitest';
+import { type ByteDuplex, ReconcileError, reconcile } from '../../src/index.ts';
+
+/** The two ends of a connection over TCP. */
+async function socketPair(): Promise<[Socket, Socket]> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const client = connect(port, '127.0.0.1');
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  server.close();
+  return [client, socket];
+}
+
+function duplexOf(socket: Socket): ByteDuplex {
+  return {
+    readable: socket.iterator({ destroyOnReturn: false }),
+    writable: (bytes) => {
+      if (!socket.write(bytes)) return once(socket, 'drain');
+    },
+  };
+}
+
+const many = (from: number, end: number) => Array.from({ length: end - from }, (_, i) => `key ${from + i}`);
+
+test('reconcile: both sides of a socket get their part, and the socket stays open', async () => {
+  const [a, b] = await socketPair();
+  const seen: number[] = [];
+  const [here, there] = await Promise.all([
+    reconcile(many(0, 20_000), duplexOf(a), {
+      role: 'initiator',
+      onProgress: ({ bytesReceived }) => seen.push(bytesReceived),
+    }),
+    reconcile(many(500, 21_000), duplexOf(b), { role: 'responder' }),
+  ]);
+  expect(here.onlyHere).toEqual(many(0, 500));
+  expect(there.onlyHere).toEqual(many(20_000, 21_000));
+  expect([here.progress.bytesSent, here.progress.bytesReceived]).toEqual([
+    there.progress.bytesReceived,
+    there.progress.bytesSent,
+  ]);
+  expect(seen.at(-1)).toBe(here.progress.bytesReceived);
+  a.write('and on');
+  expect(String((await once(b, 'data'))[0])).toBe('and on');
+  a.destroy();
+  b.destroy();
+});
+
+test('reconcile: both sides send more keys than the buffers of a socket hold', async () => {
+  const [a, b] = await socketPair();
+  const long = (name: string) => Array.from({ length: 3000 }, (_, i) => `${name} ${i} ${'x'.repeat(2000)}`);
+  const [here, there] = await Promise.all([
+    reconcile(long('here'), duplexOf(a), { role: 'initiator', exchange: true }),
+    reconcile(long('there'), duplexOf(b), { role: 'responder', exchange: true }),
+  ]);
+  expect(here.onlyThere?.map(String)).toHaveLength(3000);
+  expect(there.onlyThere?.map((key) => Buffer.from(key).toString())).toEqual(long('here'));
+  a.destroy();
+  b.destroy();
+});
+
+test('reconcile: web streams, whose locks are given back', async () => {
+  const [a, b] = await socketPair();
+  const [left, right] = [Duplex.toWeb(a), Duplex.toWeb(b)] as unknown as (ByteDuplex & {
+    readable: ReadableStream;
+    writable: WritableStream;
+  })[];
+  const [here, there] = await Promise.all([
+    reconcile(['a', 'b'], left, { role: 'initiator' }),
+    reconcile(['b', 'c'], right, { role: 'responder' }),
+  ]);
+  expect([here.onlyHere, there.onlyHere]).toEqual([['a'], ['c']]);
+  expect([left.readable.locked, left.writable.locked]).toEqual([false, false]);
+  expect([right.readable.locked, right.writable.locked]).toEqual([false, false]);
+  a.destroy();
+  b.destroy();
+});
+
+test('reconcile: a peer that leaves in the middle is a ReconcileError', async () => {
+  const [a, b] = await socketPair();
+  b.once('data', () => b.end());
+  const session = reconcile(many(0, 100), duplexOf(a), { role: 'initiator' });
+  await expect(session).rejects.toMatchObject({ code: 'closed' });
+  await expect(session).rejects.toThrow(ReconcileError);
+  a.destroy();
+});
+
+test('reconcile: a signal ends the wait for a silent peer', async () => {
+  const [a, b] = await socketPair();
+  const controller = new AbortController();
+  const session = reconcile(['a'], duplexOf(a), { role: 'initiator', signal: controller.signal });
+  b.once('data', () => controller.abort(new Error('enough')));
+  await expect(session).rejects.toThrow('enough');
+  await expect(
+    reconcile(['a'], duplexOf(a), { role: 'initiator', signal: AbortSignal.abort('at once') }),
+  ).rejects.toBe('at once');
+  a.destroy();
+  b.destroy();
+});
+
+test('reconcile: bytes after the end are handed back', async () => {
+  const toA: Uint8Array[] = [];
+  const [a, b] = await socketPair();
+  const peer = reconcile(['b'], duplexOf(b), { role: 'responder' });
+  // The peer's last message arrives together with the first bytes of another protocol.
+  async function* withMore() {
+    for await (const chunk of a.iterator({ destroyOnReturn: false })) {
+      toA.push(chunk);
+      yield toA.length === 1 ? chunk : Buffer.concat([chunk, Buffer.from('next')]);
+    }
+  }
+  const { rest, onlyHere } = await reconcile(
+    ['a'],
+    { ...duplexOf(a), readable: withMore() },
+    { role: 'initiator' },
+  );
+  await peer;
+  expect(onlyHere).toEqual(['a']);
+  expect(Buffer.from(rest).toString()).toBe('next');
+  a.destroy();
+  b.destroy();
+});
