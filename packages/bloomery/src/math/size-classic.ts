@@ -59,7 +59,8 @@ export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
   checkInteger('maxHashes', maxHashes, 1);
   if (fixed !== undefined) checkInteger('hashes', fixed, 1, maxHashes);
   checkChoice('layout', layout, BLOOM_LAYOUTS);
-  const rateOf = layout === 'classic' ? uncheckedRateTrue : uncheckedRatePartitioned;
+  const rateOf: (m: number, k: number, n: number, limit?: number) => number =
+    layout === 'classic' ? uncheckedRateTrue : uncheckedRatePartitioned;
   let bits = MAX_BITS + 1;
   let hashes = 0;
   let last = 0;
@@ -75,7 +76,7 @@ export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
     // most candidates fail.
     for (let at = high - 1; high - low > 1; ) {
       const m = at * step;
-      const excess = Math.log(rateOf(m, k, n) / rate);
+      const excess = Math.log(rateOf(m, k, n, rate) / rate);
       first ||= excess;
       if (excess > 0) low = at;
       else [high, bits, hashes] = [at, m, k];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { rateAsymptotic, rateExact } from './rates.ts';
-import { rateTrue, rateTrueVariance } from './true-rate.ts';
+import { rateTrue, rateTrueVariance, uncheckedRateTrue } from './true-rate.ts';
 
 /**
  * E[(X/m)^k] as an exact fraction, by a way that shares nothing with the code under test: the k
@@ -115,6 +115,24 @@ describe('against exact fractions, on both sides of the hand-over', () => {
 });
 
 describe('properties', () => {
+  test('a search with a limit gets a rate on the right side of it, also close to it', () => {
+    let shortcuts = 0;
+    for (const n of [1, 2, 5, 12, 20, 32, 50, 64])
+      for (const k of [1, 2, 3, 5, 10, 20, 33, 50, 80])
+        for (const load of [0.3, 0.6, 0.9, 1, 1.1, 1.5, 3]) {
+          const m = Math.max(2, Math.round((load * k * n) / Math.LN2));
+          const rate = rateTrue(m, k, n);
+          for (const near of [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.1])
+            for (const limit of [rate * (1 - near), rate * (1 + near)]) {
+              const got = uncheckedRateTrue(m, k, n, limit);
+              expect(got > limit, `m ${m}, k ${k}, n ${n}, ${near}`).toBe(rate > limit);
+              if (got !== rate) shortcuts++;
+            }
+        }
+    // Where the exact rate is worthwhile, many questions are answered without it.
+    expect(shortcuts).toBeGreaterThan(1000);
+  });
+
   test('f <= f\u2032 <= true: Jensen, with equality of the last two only at k = 1', () => {
     for (const k of [1, 2, 3, 7, 12]) {
       for (const n of [1, 2, 10, 100, 10_000, 1e8]) {
