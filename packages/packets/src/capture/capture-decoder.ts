@@ -25,6 +25,7 @@
 import { CAPTURE, CaptureError } from './capture-error.ts';
 import type { PacketBatch } from './packet-batch.ts';
 import { isPcapMagic, PCAP_HEAD_BYTES, PcapFormat } from './records/pcap-format.ts';
+import { PCAPNG_MAGIC, PcapngFormat } from './records/pcapng-format.ts';
 import type { RecordFormat } from './records/record-format.ts';
 
 const NO_BYTES = new Uint8Array(0);
@@ -109,6 +110,11 @@ export class CaptureDecoder {
   #readHead(): boolean {
     if (!this.#gather(4)) return false;
     const magic = this.#gatheredView.getUint32(0);
+    if (magic === PCAPNG_MAGIC) {
+      // The head is a block like any other, so the gathered bytes stay.
+      this.#format = new PcapngFormat();
+      return true;
+    }
     if (!isPcapMagic(magic)) throw foreignMagic(magic);
     if (!this.#gather(PCAP_HEAD_BYTES)) return false;
     this.#format = new PcapFormat(this.#gatheredView);

@@ -14,10 +14,13 @@ import type { PacketBatch } from '../packet-batch.ts';
  */
 export const MAX_PACKET_BYTES = 262_144;
 
+/** Longest record that is read, in bytes, and so the most that is gathered from several chunks. */
+export const MAX_RECORD_BYTES = 1 << 24;
+
 export interface RecordFormat {
   /**
    * Bytes that the record at `at` takes, as far as the bytes up to `end` tell: at first those of
-   * its head. The result is bounded for records that are read, and with it the memory.
+   * its head. The result is at most `MAX_RECORD_BYTES`.
    */
   need(view: DataView, at: number, end: number): number;
 
