@@ -36,7 +36,10 @@ export function decodeIpv4(
   const fragment = view.getUint16(at + 6) & FRAGMENT_BITS;
   const payload = at + headerBytes;
   let ports = 0;
-  if (fragment !== 0) marks |= MARK.fragment;
+  if (fragment !== 0) {
+    marks |= MARK.fragment;
+    headers.fragmentId[row] = view.getUint16(at + 4);
+  }
   if ((fragment & FRAGMENT_OFFSET) !== 0) {
     marks |= MARK.laterFragment;
   } else {

@@ -52,6 +52,7 @@ export function decodeIpv6(
     const following = view.getUint8(payload);
     if (next === FRAGMENT) {
       marks |= MARK.fragment;
+      headers.fragmentId[row] = view.getUint32(payload + 4);
       if ((view.getUint16(payload + 2) & 0xfff8) !== 0) marks |= MARK.laterFragment;
       // The two reserved bits and the M bit decide nothing here: an atomic fragment (offset 0, no
       // more fragments, RFC 6946) carries its ports like any first fragment.

@@ -73,6 +73,8 @@ export class HeaderBatch {
   readonly payloadOffset: Uint32Array;
   /** A sum of `MARK`. */
   readonly marks: Uint8Array;
+  /** Identification of the datagram; defined for packets with `MARK.fragment`. */
+  readonly fragmentId: Uint32Array;
 
   constructor(capacity: number) {
     this.capacity = capacity;
@@ -83,5 +85,6 @@ export class HeaderBatch {
     this.ipOffset = new Uint32Array(capacity);
     this.payloadOffset = new Uint32Array(capacity);
     this.marks = new Uint8Array(capacity);
+    this.fragmentId = new Uint32Array(capacity);
   }
 }

@@ -1,12 +1,16 @@
 /**
  * Turns a batch of packets into a batch of headers, and counts what it could not decode, by reason.
  *
- * It holds the counts and nothing else: each packet is decoded by itself.
+ * Without options each packet is decoded by itself. `tunnels` replaces the headers of a tunnel by
+ * those of the packet inside it, where that can be decoded; the flow of the tunnel itself stays
+ * where it cannot. `joinFragments` gives later fragments the ports of their first one.
  */
 
 import type { PacketBatch } from '../packet-batch.ts';
 import { decodeIpv4 } from './decode-ipv4.ts';
 import { decodeIpv6 } from './decode-ipv6.ts';
+import { findInner, type Tunnel, type TunnelChoice } from './find-inner.ts';
+import { FragmentTable } from './fragment-table.ts';
 import { type HeaderBatch, MARK, STATUS } from './header-batch.ts';
 import { ETHERNET, ETHERTYPE_IPV4, findIp, LINK } from './link-layer.ts';
 
@@ -26,14 +30,44 @@ export interface HeaderCounts {
   readonly linkType: number;
   /** Decoded packets without their ports, because their bytes end before them. */
   readonly noPorts: number;
-  /** Decoded packets that are fragments after the first, and so have no ports. */
+  /** Decoded packets that are fragments after the first, and whose ports are not known. */
   readonly laterFragments: number;
+  /** Decoded packets whose headers are those of a packet inside a tunnel. */
+  readonly inner: number;
 }
+
+export interface HeaderDecoderOptions {
+  /** Tunnels to follow; none by default. */
+  readonly tunnels?: readonly Tunnel[];
+  /** Destination ports of VXLAN: 4789, and 8472 that Linux used before, by default. */
+  readonly vxlanPorts?: readonly number[];
+  /** Gives fragments after the first its ports; false by default. */
+  readonly joinFragments?: boolean;
+}
+
+/** Tunnels in tunnels that are followed. Real networks have two or three. */
+const MAX_DEPTH = 4;
 
 export class HeaderDecoder {
   readonly #byStatus = new Float64Array(5);
+  readonly #tunnels: TunnelChoice | null;
+  readonly #fragments: FragmentTable | null;
   #noPorts = 0;
   #laterFragments = 0;
+  #inner = 0;
+
+  constructor({ tunnels = [], vxlanPorts = [4789, 8472], joinFragments = false }: HeaderDecoderOptions = {}) {
+    this.#tunnels =
+      tunnels.length === 0
+        ? null
+        : {
+            gre: tunnels.includes('gre'),
+            vxlan: tunnels.includes('vxlan'),
+            ip: tunnels.includes('ip'),
+            vxlanPorts: new Set(vxlanPorts),
+          };
+    this.#fragments = joinFragments ? new FragmentTable() : null;
+  }
 
   /** Numbers of all packets so far. */
   get counts(): HeaderCounts {
@@ -47,6 +81,7 @@ export class HeaderDecoder {
       linkType,
       noPorts: this.#noPorts,
       laterFragments: this.#laterFragments,
+      inner: this.#inner,
     };
   }
 
@@ -60,13 +95,15 @@ export class HeaderDecoder {
     }
     const { status, version, marks } = headers;
     const byStatus = this.#byStatus;
+    const isPlain = this.#tunnels === null;
     for (let row = 0; row < count; row++) {
       const at = offset[row];
       const end = at + capturedLength[row];
       let outcome: number;
       // The usual case first, without the detour through findIp.
       if (linkType[row] === ETHERNET && end - at >= 34 && view.getUint16(at + 12) === ETHERTYPE_IPV4) {
-        outcome = decodeIpv4(view, at + 14, end, batch.wireLength[row] - 14, headers, row);
+        const wireBytes = Math.max(batch.wireLength[row], capturedLength[row]) - 14;
+        outcome = decodeIpv4(view, at + 14, end, wireBytes, headers, row);
       } else {
         outcome = decodeOther(batch, headers, row);
       }
@@ -74,12 +111,32 @@ export class HeaderDecoder {
       byStatus[outcome]++;
       if (outcome !== STATUS.decoded) {
         version[row] = 0;
-      } else if ((marks[row] & (MARK.noPorts | MARK.laterFragment)) !== 0) {
-        if ((marks[row] & MARK.noPorts) !== 0) this.#noPorts++;
-        else this.#laterFragments++;
+        continue;
       }
+      if (!isPlain) this.#followTunnels(view, end, headers, row);
+      if (marks[row] !== 0) this.#countMarks(batch, headers, row);
     }
     headers.count = count;
+  }
+
+  #countMarks(batch: PacketBatch, headers: HeaderBatch, row: number): void {
+    const marks = headers.marks[row];
+    if ((marks & MARK.inner) !== 0) this.#inner++;
+    if ((marks & MARK.noPorts) !== 0) this.#noPorts++;
+    if ((marks & MARK.fragment) === 0) return;
+    if (this.#fragments?.join(batch, headers, row)) return;
+    if ((marks & MARK.laterFragment) !== 0) this.#laterFragments++;
+  }
+
+  #followTunnels(view: DataView, end: number, headers: HeaderBatch, row: number): void {
+    for (let depth = 0; depth < MAX_DEPTH; depth++) {
+      const inner = findInner(view, end, headers, row, this.#tunnels!);
+      if (inner === 0) return;
+      const wireBytes = headers.ipOffset[row] + headers.ipLength[row] - inner;
+      // A header that cannot be decoded leaves the row as it is.
+      if (decodeIp(view, inner, end, wireBytes, headers, row) !== STATUS.decoded) return;
+      headers.marks[row] |= MARK.inner;
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Finds the IP header behind the header of the link: Ethernet with VLAN tags, Linux cooked
- * captures, BSD loopback, and raw IP.
+ * Finds the IP header behind the header of the link: Ethernet with VLAN tags, MPLS labels or PPPoE,
+ * Linux cooked captures, BSD loopback, and raw IP.
  *
  * The numbers of the link types are those of https://www.tcpdump.org/linktypes.html. The result is
  * one number, position × 4 + kind, because an object per packet would cost more than the decoding.
@@ -21,6 +21,12 @@ export const LINK = {
 export const ETHERNET = 1;
 export const ETHERTYPE_IPV4 = 0x0800;
 const ETHERTYPE_IPV6 = 0x86dd;
+
+const MPLS = 0x8847;
+const MPLS_MULTICAST = 0x8848;
+const PPPOE_SESSION = 0x8864;
+const PPP_IPV4 = 0x0021;
+const PPP_IPV6 = 0x0057;
 
 const NULL = 0;
 const RAW = 101;
@@ -56,15 +62,40 @@ export function findIp(view: DataView, at: number, end: number, linkType: number
   }
 }
 
-/** The IP header at `at`, or behind the VLAN tags there. */
-function behindEtherType(view: DataView, at: number, end: number, etherType: number): number {
+/** The IP header at `at`, or behind the tags and labels there. */
+export function behindEtherType(view: DataView, at: number, end: number, etherType: number): number {
   // 802.1Q, 802.1ad, and the numbers that switches used before 802.1ad.
   while (etherType === 0x8100 || etherType === 0x88a8 || etherType === 0x9100 || etherType === 0x9200) {
     if (end - at < 4) return LINK.cut;
     etherType = view.getUint16(at + 2);
     at += 4;
   }
-  return etherType === ETHERTYPE_IPV4 || etherType === ETHERTYPE_IPV6 ? at * 4 + LINK.ip : LINK.notIp;
+  if (etherType === ETHERTYPE_IPV4 || etherType === ETHERTYPE_IPV6) return at * 4 + LINK.ip;
+  if (etherType === MPLS || etherType === MPLS_MULTICAST) return behindLabels(view, at, end);
+  return etherType === PPPOE_SESSION ? behindPppoe(view, at, end) : LINK.notIp;
+}
+
+/**
+ * The IP header behind MPLS labels (RFC 3032). Labels do not name what they carry, so this looks at
+ * the version number behind them, as routers and tcpdump do.
+ */
+function behindLabels(view: DataView, at: number, end: number): number {
+  while (true) {
+    if (end - at < 4) return LINK.cut;
+    const isLast = (view.getUint8(at + 2) & 1) === 1;
+    at += 4;
+    if (!isLast) continue;
+    if (end <= at) return LINK.cut;
+    const version = view.getUint8(at) >>> 4;
+    return version === 4 || version === 6 ? at * 4 + LINK.ip : LINK.notIp;
+  }
+}
+
+/** The IP header behind a PPPoE session header (RFC 2516) and the protocol number of PPP. */
+function behindPppoe(view: DataView, at: number, end: number): number {
+  if (end - at < 8) return LINK.cut;
+  const protocol = view.getUint16(at + 6);
+  return protocol === PPP_IPV4 || protocol === PPP_IPV6 ? (at + 8) * 4 + LINK.ip : LINK.notIp;
 }
 
 /**
