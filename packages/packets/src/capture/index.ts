@@ -7,3 +7,5 @@ export type { HeaderDecoderOptions } from './headers/header-decoder.ts';
 export { type HeaderCounts, HeaderDecoder } from './headers/header-decoder.ts';
 export { DEFAULT_BATCH_PACKETS, PacketBatch } from './packet-batch.ts';
 export { type ByteSource, type ReadBatchesOptions, readBatches } from './reading/read-batches.ts';
+export { type CapturedPacket, type ReadCaptureOptions, readCapture } from './reading/read-capture.ts';
+export { CaptureWriter, type CaptureWriterOptions, type PacketToWrite } from './writing/capture-writer.ts';

@@ -1,0 +1,1 @@
+export { type OpenCaptureOptions, openCapture, unpackCapture } from './open-capture.ts';
