@@ -50,6 +50,9 @@ const PROGRAMS = [
   { file: '/usr/share/doc/postgresql/copyright', package: 'postgresql', for: 'the tests of joins' },
   { command: 'redis-server', package: 'redis-server', for: 'the tests of filters shared through Redis' },
   { command: 'ip', package: 'iproute2', for: 'the tests of fleets in network namespaces' },
+  { command: 'tcpdump', package: 'tcpdump', for: 'the tests of captures' },
+  { command: 'nfdump', package: 'nfdump', for: 'the comparison of captures and flow exports' },
+  { file: '/usr/sbin/softflowd', package: 'softflowd', for: 'the tests of flow exports' },
   { command: 'nft', package: 'nftables', for: 'the tests of fleets on networks that lose packets' },
 ];
 

@@ -1,5 +1,8 @@
 export { CaptureDecoder } from './capture-decoder.ts';
 export { CaptureError, type CaptureErrorCode } from './capture-error.ts';
+export { type ExportCounts, ExportDecoder } from './exports/export-decoder.ts';
+export { FlowRecords } from './exports/flow-records.ts';
+export type { WaitingData } from './exports/template-store.ts';
 export type { Tunnel } from './headers/find-inner.ts';
 export { type Flow, flowAt, formatAddress } from './headers/flow-key.ts';
 export { HeaderBatch, IPV4_KEY_WORDS, KEY_WORDS, MARK, STATUS } from './headers/header-batch.ts';

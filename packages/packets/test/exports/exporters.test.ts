@@ -1,0 +1,129 @@
+/**
+ * Flow exports of softflowd, a real exporter, decoded by us and by nfcapd, a real collector, from
+ * the same datagrams: equal numbers of records, and equal bytes and packets of every five-tuple.
+ *
+ * softflowd reads a capture that is made here. BLOOMERY_DATA names a folder whose `captures` holds
+ * ndpi-gnutella.pcap, a real one with many peers, which is used as well if it is there.
+ */
+
+import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join as joinPath } from 'node:path';
+import { eventually } from '@bloomery/testkit/eventually';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CaptureWriter, ExportDecoder, FlowRecords } from '../../src/capture/index.ts';
+import { listenExports } from '../../src/capture/node/index.ts';
+import { ethernet, ipv4, ipv6, join, tcp, udp } from '../captures/build-packet.ts';
+import { nfdumpLines, nfdumpSums, SumTable } from '../captures/flow-sums.ts';
+
+const SENTINEL = Uint8Array.of(0xee, 0xee, 0xee, 0xee);
+const GNUTELLA = joinPath(process.env.BLOOMERY_DATA ?? '', 'captures/ndpi-gnutella.pcap');
+
+let folder = '';
+const captures: string[] = [];
+beforeAll(() => {
+  folder = mkdtempSync(joinPath(tmpdir(), 'bloomery-exports-'));
+  const writer = new CaptureWriter({ format: 'pcap' });
+  for (let i = 0; i < 2000; i++) {
+    const flow = (i * 7919) % 300;
+    const filling = new Array<number>((i * 37) % 300).fill(0);
+    const source = [10, 2, flow >>> 8, flow & 255];
+    const bytes =
+      flow % 4 === 0
+        ? join(ethernet(0x86dd), ipv6(17, udp(1000 + flow, 53, filling)))
+        : join(ethernet(0x0800), ipv4({ protocol: 6, source }, tcp(2000 + flow, 443, filling)));
+    writer.add({ seconds: 1_700_000_000 + (i >>> 7), nanoseconds: i, bytes });
+  }
+  captures.push(joinPath(folder, 'made.pcap'));
+  writeFileSync(captures[0], writer.take());
+  if (existsSync(GNUTELLA)) captures.push(GNUTELLA);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The datagrams that softflowd sends for a capture. */
+async function exportedBy(version: number, capture: string): Promise<Uint8Array[]> {
+  const stop = new AbortController();
+  const datagrams: Uint8Array[] = [];
+  let port = 0;
+  const receiving = (async () => {
+    const options = {
+      address: '127.0.0.1',
+      port: 0,
+      signal: stop.signal,
+      onListening: (p: number) => void (port = p),
+    };
+    for await (const { bytes, dropped } of listenExports(options)) {
+      expect(dropped).toBe(0);
+      // Loopback keeps the order, so the last datagram is ours.
+      if (bytes.length === SENTINEL.length) return;
+      datagrams.push(bytes);
+    }
+  })();
+  await eventually(() => port !== 0);
+  const args = ['-r', capture, '-n', `127.0.0.1:${port}`, '-v', String(version)];
+
+  const own = ['-d', '-p', joinPath(folder, `${port}.pid`), '-c', 'none'];
+  const softflowd = spawn('softflowd', [...own, ...args], { stdio: 'ignore', timeout: 60_000 });
+  const [code] = await once(softflowd, 'exit');
+  expect(code).toBe(0);
+  const socket = createSocket('udp4');
+  socket.send(SENTINEL, port, '127.0.0.1');
+  await receiving;
+  socket.close();
+  return datagrams;
+}
+
+/** The folder that nfcapd writes when it receives these datagrams. */
+async function collectedByNfcapd(datagrams: readonly Uint8Array[]): Promise<string> {
+  const out = mkdtempSync(joinPath(folder, 'nfcapd-'));
+  const probe = createSocket('udp4');
+  probe.bind(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address();
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  const nfcapd = spawn('nfcapd', ['-p', String(port), '-b', '127.0.0.1', '-w', out], { stdio: 'ignore' });
+  const socket = createSocket('udp4');
+  try {
+    await eventually(() => waitingBytes(port) !== null);
+    for (const datagram of datagrams) {
+      await new Promise((resolve) => socket.send(datagram, port, '127.0.0.1', resolve));
+      await eventually(() => waitingBytes(port) === 0);
+    }
+  } finally {
+    socket.close();
+    nfcapd.kill('SIGTERM');
+    await once(nfcapd, 'exit');
+  }
+  return out;
+}
+
+/** Bytes that wait in the kernel for the socket of a port, or null if there is no such socket. */
+function waitingBytes(port: number): number | null {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  for (const line of readFileSync('/proc/net/udp', 'utf8').split('\n')) {
+    const [, local, , , queues] = line.trim().split(/\s+/);
+    if (local?.endsWith(suffix)) return Number.parseInt(queues.split(':')[1], 16);
+  }
+  return null;
+}
+
+test.for([5, 9, 10])('ExportDecoder reads version %i of softflowd as nfcapd does', async (version) => {
+  for (const capture of captures) {
+    const datagrams = await exportedBy(version, capture);
+    const decoder = new ExportDecoder();
+    const records = new FlowRecords();
+    const table = new SumTable();
+    for (const datagram of datagrams) {
+      decoder.decode(datagram, 'softflowd', records);
+      table.addRecords(records);
+    }
+    expect(decoder.waiting).toEqual([]);
+    expect(decoder.counts.records).toBeGreaterThan(200);
+    const theirs = await collectedByNfcapd(datagrams);
+    expect(nfdumpLines(theirs).length).toBe(decoder.counts.records);
+    expect(table.sums).toEqual(nfdumpSums(theirs));
+  }
+});
