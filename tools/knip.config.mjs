@@ -76,6 +76,7 @@ export default {
         'kernel/parts.ts',
         'engine/rows.ts',
         'cache/digests.mjs',
+        'packets/capture.mjs',
         'stores/*.mjs',
         'cache/eviction.mjs',
         'cache/tick-shape.mjs',

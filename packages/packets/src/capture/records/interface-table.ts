@@ -2,9 +2,10 @@
  * The interfaces of a pcapng section, as columns, and the conversion of their timestamps.
  *
  * A timestamp is a 64-bit number of units, and an interface says what a unit is: 10^-r or 2^-r
- * seconds. Units of up to nine decimal digits are divided in steps of 16 bits, which doubles do
- * exactly (every intermediate value is below 2^46). Other units, which no common program writes,
- * go through BigInt and are rounded down to a nanosecond.
+ * seconds. For units of up to nine decimal digits the upper half is divided once and kept, because
+ * it changes every few seconds of a capture only; what is added to its remainder stays below 2^33,
+ * which doubles divide exactly. Other units, which no common program writes, go through BigInt and
+ * are rounded down to a nanosecond.
  */
 
 import { CAPTURE, CaptureError } from '../capture-error.ts';
@@ -24,6 +25,13 @@ export class InterfaceTable {
   readonly #snapLengths: number[] = [];
   readonly #resolutions: number[] = [];
   readonly #offsets: number[] = [];
+  /** The interface and the upper half of the last timestamp, and what they come to. */
+  #lastId = -1;
+  #lastHigh = 0;
+  #baseSeconds = 0;
+  #baseUnits = 0;
+  #units = 1;
+  #nanosecondsEach = 0;
   /** Result of `divide`. */
   seconds = 0;
   /** Result of `divide`. */
@@ -52,6 +60,7 @@ export class InterfaceTable {
     this.#snapLengths.length = 0;
     this.#resolutions.length = 0;
     this.#offsets.length = 0;
+    this.#lastId = -1;
   }
 
   /** Adds the interface that the body of a block from `at` to `end` describes. */
@@ -79,27 +88,36 @@ export class InterfaceTable {
 
   /** Divides a timestamp of an interface into `seconds` and `nanoseconds`. */
   divide(id: number, high: number, low: number): void {
-    const resolution = this.#resolutions[id];
-    if (resolution > 9) {
-      this.#divideLarge(resolution, high, low);
-    } else {
-      const units = 10 ** resolution;
-      const top = Math.floor(high / units);
-      const upper = (high - top * units) * 65_536 + (low >>> 16);
-      const middle = Math.floor(upper / units);
-      const lower = (upper - middle * units) * 65_536 + (low & 0xffff);
-      const bottom = Math.floor(lower / units);
-      this.seconds = top * 4_294_967_296 + middle * 65_536 + bottom;
-      this.nanoseconds = (lower - bottom * units) * 10 ** (9 - resolution);
+    if (id !== this.#lastId || high !== this.#lastHigh) this.#divideHigh(id, high);
+    if (this.#units === 0) {
+      this.#divideLarge(id, high, low);
+      return;
     }
-    this.seconds += this.#offsets[id];
+    const units = this.#baseUnits + low;
+    const seconds = Math.floor(units / this.#units);
+    this.seconds = this.#baseSeconds + seconds;
+    this.nanoseconds = (units - seconds * this.#units) * this.#nanosecondsEach;
   }
 
-  #divideLarge(resolution: number, high: number, low: number): void {
+  #divideHigh(id: number, high: number): void {
+    const resolution = this.#resolutions[id];
+    this.#lastId = id;
+    this.#lastHigh = high;
+    this.#units = resolution > 9 ? 0 : 10 ** resolution;
+    if (resolution > 9) return;
+    this.#nanosecondsEach = 10 ** (9 - resolution);
+    const units = BigInt(this.#units);
+    const time = BigInt(high) << 32n;
+    this.#baseSeconds = Number(time / units) + this.#offsets[id];
+    this.#baseUnits = Number(time % units);
+  }
+
+  #divideLarge(id: number, high: number, low: number): void {
+    const resolution = this.#resolutions[id];
     const exponent = BigInt(resolution & 127);
     const units = (resolution & 128) === 0 ? 10n ** exponent : 2n ** exponent;
     const time = BigInt(high) * 4_294_967_296n + BigInt(low);
-    this.seconds = Number(time / units);
+    this.seconds = Number(time / units) + this.#offsets[id];
     this.nanoseconds = Number(((time % units) * 1_000_000_000n) / units);
   }
 }
