@@ -160,6 +160,16 @@ test('ExportDecoder reads samples of sFlow 5: raw headers and addresses', () => 
     '192.0.2.1 192.0.2.2 50000 443 6: 900 1 x512',
   ]);
   expect(decoder.counts).toMatchObject({ records: 2, otherSamples: 1 });
+  // A header that says it is longer than its record, and a sample longer than the datagram.
+  const records = new FlowRecords();
+  for (const place of [28 + 8 + 32 + 8 + 12, 28 + 4]) {
+    const damaged = Uint8Array.from([...head, ...sample, ...counters, ...expanded]);
+    new DataView(damaged.buffer).setUint32(place, 200);
+    expect(() => decoder.decode(damaged, 'switch', records), `${place}`).toThrow(
+      expect.objectContaining({ code: 'malformed' }),
+    );
+    expect(records.count).toBe(0);
+  }
 });
 
 test('ExportDecoder counts a damaged datagram as refused, and holds no record of it', () => {

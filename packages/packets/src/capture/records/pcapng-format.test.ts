@@ -117,6 +117,43 @@ test('PcapngFormat divides timestamps of every resolution', () => {
   expect(at(0x80 + 10, (1_700_000_000n << 10n) + 512n)).toBe('1700000000.500000000 if0 link1 0 []');
 });
 
+test('PcapngFormat divides timestamps that jump, on several interfaces in turn', () => {
+  const nano: Body = [[9, 2], [1, 2], 9, 0, 0, 0];
+  const times = [0n, 2n ** 32n - 1n, 2n ** 32n, NANO, NANO + 2n ** 32n, 1n, 2n ** 63n + 12_345n, NANO];
+  // One interface alone, then both in turn.
+  const order = [
+    ...times.map((time) => [0, time] as const),
+    ...times.flatMap(
+      (time) =>
+        [
+          [0, time],
+          [1, time],
+        ] as const,
+    ),
+  ];
+  const packets = order.map(([id, time]) => enhanced(id, time, []));
+  const lines = decodeAll(blocks(true, SECTION, interfaceBlock(1, nano), interfaceBlock(1), ...packets));
+  const expected = order.map(([id, time]) => {
+    const [units, each] = id === 0 ? [1_000_000_000n, 1n] : [1_000_000n, 1000n];
+    return `${time / units}.${(time % units) * each} if${id} link1 0 []`;
+  });
+  expect(lines).toEqual(expected);
+  // The same interface number and time in two sections with different clocks.
+  const sections = blocks(
+    true,
+    SECTION,
+    interfaceBlock(1, nano),
+    packets[3],
+    SECTION,
+    interfaceBlock(1),
+    packets[3],
+  );
+  expect(decodeAll(sections)).toEqual([
+    '1700000000.123456789 if0 link1 0 []',
+    '1700000000123.456789000 if0 link1 0 []',
+  ]);
+});
+
 test('PcapngFormat refuses what contradicts itself, after the packets before it', () => {
   const good: [number, Body][] = [SECTION, interfaceBlock(1), enhanced(0, MICRO, [1])];
   const packet = '1700000000.123456000 if0 link1 1 [1]';
@@ -172,13 +209,13 @@ test('PcapngFormat survives options that are damaged', () => {
 });
 
 test('PcapngFormat allows 65,536 interfaces and refuses another one', () => {
-  const one = interfaceBlock(1);
-  const file = blocks(
-    true,
-    SECTION,
-    ...new Array<[number, Body]>(65_536).fill(one),
-    enhanced(65_535, MICRO, [1]),
-    one,
-  );
+  const head = blocks(true, SECTION);
+  const one = blocks(true, interfaceBlock(1));
+  const packet = blocks(true, enhanced(65_535, MICRO, [1]));
+  const file = new Uint8Array(head.length + 65_537 * one.length + packet.length);
+  file.set(head);
+  for (let i = 0; i < 65_536; i++) file.set(one, head.length + i * one.length);
+  file.set(packet, head.length + 65_536 * one.length);
+  file.set(one, file.length - one.length);
   expect(decodeAll(file)).toEqual(['1700000000.123456000 if65535 link1 1 [1]', 'limit']);
 });
