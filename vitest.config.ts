@@ -10,7 +10,10 @@ const effort = Number(process.env.BLOOMERY_EFFORT ?? 1);
 if (!(effort > 0))
   throw new RangeError(`Cannot run tests: BLOOMERY_EFFORT is a number above 0, got ${effort}`);
 
-const isomorphicTests = ['packages/{bloomery,reconcile}/{src,test}/**/*.test.ts'];
+const isomorphicTests = [
+  'packages/{bloomery,reconcile}/{src,test}/**/*.test.ts',
+  'packages/packets/src/capture/**/*.test.ts',
+];
 
 /** Files that the quick form leaves out. A new file takes part in it until it is listed here. */
 const notQuick = [
@@ -34,6 +37,7 @@ const notQuick = [
   'packages/stores/test/spelling/words.test.ts',
   'packages/stores/test/{join,layered}/**',
   'packages/stores/src/join/postgres-hash.test.ts',
+  'packages/packets/test/{captures,exports}/**',
   'apps/cli/test/commands/{hyphenate,password,spell}.test.ts',
   // More than 5 s of CPU time at a tenth of the effort, or a gigabyte of memory.
   'packages/bloomery/test/filters/large.node.test.ts',

@@ -4,6 +4,8 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
@@ -188,4 +190,38 @@ test('readCapture reads what tcpdump writes to a pipe', async () => {
   const { packets, code } = await readAll(unpackCapture(program.stdout));
   expect(code).toBeUndefined();
   expect(packets.map(({ bytes }) => [...bytes])).toEqual(PACKETS.map(({ bytes }) => [...bytes]));
+});
+
+test('readCapture reads a live tcpdump packet by packet, before the next one is sent', async ({ skip }) => {
+  const socket = createSocket('udp4');
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  const filter = ['udp', 'port', String(port)];
+  const program = spawn('tcpdump', ['-i', 'lo', '--immediate-mode', '-U', '-s', '96', '-w', '-', ...filter], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(program, 'exit');
+  try {
+    let said = '';
+    for await (const part of program.stderr) if ((said += part).includes('listening on')) break;
+    skip(!said.includes('listening on'), `tcpdump cannot capture here: ${said.trim()}`);
+    const packets = readCapture(unpackCapture(program.stdout));
+    for (let i = 1; i <= 3; i++) {
+      socket.send(new Uint8Array(200 * i), port, '127.0.0.1');
+      const { value } = await packets.next();
+      expect(value).toMatchObject({
+        wireLength: 14 + 28 + 200 * i,
+        ipLength: 28 + 200 * i,
+        flow: { source: '127.0.0.1', sourcePort: port, destinationPort: port, protocol: 17 },
+      });
+      expect(value?.bytes).toHaveLength(96);
+    }
+    program.kill('SIGINT');
+    expect(await packets.next()).toEqual({ done: true, value: undefined });
+  } finally {
+    socket.close();
+    program.kill('SIGKILL');
+    await exited;
+  }
 });
