@@ -14,13 +14,14 @@ import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { eventually } from '@bloomery/testkit/eventually';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CaptureWriter, ExportDecoder, FlowRecords } from '../../src/capture/index.ts';
-import { listenExports } from '../../src/capture/node/index.ts';
+import { CaptureWriter, ExportDecoder, FlowRecords, readCapture } from '../../src/capture/index.ts';
+import { listenExports, openCapture } from '../../src/capture/node/index.ts';
 import { ethernet, ipv4, ipv6, join, tcp, udp } from '../captures/build-packet.ts';
 import { nfdumpLines, nfdumpSums, SumTable } from '../captures/flow-sums.ts';
 
 const SENTINEL = Uint8Array.of(0xee, 0xee, 0xee, 0xee);
-const GNUTELLA = joinPath(process.env.BLOOMERY_DATA ?? '', 'captures/ndpi-gnutella.pcap');
+const CAPTURES = joinPath(process.env.BLOOMERY_DATA ?? '', 'captures');
+const GNUTELLA = joinPath(CAPTURES, 'ndpi-gnutella.pcap');
 
 let folder = '';
 const captures: string[] = [];
@@ -126,4 +127,28 @@ test.for([5, 9, 10])('ExportDecoder reads version %i of softflowd as nfcapd does
     expect(nfdumpLines(theirs).length).toBe(decoder.counts.records);
     expect(table.sums).toEqual(nfdumpSums(theirs));
   }
+});
+
+test.skipIf(!existsSync(GNUTELLA))('ExportDecoder reads the exports in real captures', async () => {
+  const decodeAll = async (name: string) => {
+    const decoder = new ExportDecoder();
+    const records = new FlowRecords();
+    const table = new SumTable();
+    const rates = new Set<number>();
+    for await (const { bytes, flow } of readCapture(openCapture(joinPath(CAPTURES, name)))) {
+      decoder.decode(bytes.subarray(14 + 20 + 8), flow!.source, records);
+      table.addRecords(records);
+      for (const rate of records.sampling.subarray(0, records.count)) rates.add(rate);
+    }
+    return { counts: decoder.counts, waiting: decoder.waiting, sums: table.sums, rates };
+  };
+  // tcpdump -v shows one flow sample at rate 2048 and eight counter samples.
+  const sflow = await decodeAll('ndpi-sflow.pcap');
+  expect(sflow.counts).toMatchObject({ datagrams: 9, refused: 0, records: 1, otherSamples: 8 });
+  expect(sflow.sums).toEqual(new Map([['172.21.32.254 172.21.32.241 0 0 1', '60 1']]));
+  expect(sflow.rates).toEqual(new Set([2048]));
+  // This capture has data without a template; tshark finds none either.
+  const netflow = await decodeAll('ndpi-netflowv9.pcap');
+  expect(netflow.counts).toMatchObject({ datagrams: 10, refused: 0, records: 0 });
+  expect(netflow.waiting.map(({ template }) => template).sort()).toEqual([258, 259, 260, 262, 263]);
 });
