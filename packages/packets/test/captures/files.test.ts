@@ -203,8 +203,16 @@ test('readCapture reads a live tcpdump packet by packet, before the next one is 
   });
   const exited = once(program, 'exit');
   try {
+    // Read to its end: tcpdump writes this line in pieces, and would die of a closed pipe.
     let said = '';
-    for await (const part of program.stderr) if ((said += part).includes('listening on')) break;
+    const listening = new Promise<void>((resolve) => {
+      program.stderr.on('data', (part) => {
+        said += part;
+        if (said.includes('listening on')) resolve();
+      });
+      program.once('exit', () => resolve());
+    });
+    await listening;
     skip(!said.includes('listening on'), `tcpdump cannot capture here: ${said.trim()}`);
     const packets = readCapture(unpackCapture(program.stdout));
     for (let i = 1; i <= 3; i++) {
