@@ -97,22 +97,32 @@ function time(at: number, between: string): string {
   return `2026-11-${String(1 + (Math.floor(at / 864_000) % 28)).padStart(2, '0')}${between}${clock(at)}`;
 }
 
-/** The logs, one after the other: each may be hundreds of megabytes. */
-export function* madeCorpora(bytes: number): Generator<Corpus> {
-  for (const [i, [name, line]] of Object.entries(LINES).entries()) {
-    const dice = new Dice(100 + i);
-    const text = Buffer.allocUnsafe(bytes + LONGEST_LINE);
-    let size = 0;
-    for (let at = 0; size < bytes; at++) size += text.write(line(dice, at), size, 'latin1');
-    yield { name, text: text.subarray(0, size) };
-  }
+const DEBIAN = 'Debian changelogs';
+
+/** Names of all corpora. Debian's comes first: a machine may have less of it than is wanted. */
+export const CORPORA: readonly string[] = [DEBIAN, ...Object.keys(LINES)];
+
+/** The corpus of a name, with about as many bytes, or as many as there are. */
+export function corpusOf(name: string, bytes: number): Corpus {
+  if (name === DEBIAN) return debianCorpus(bytes);
+  const line = LINES[name];
+  const dice = new Dice(100 + Object.keys(LINES).indexOf(name));
+  const text = Buffer.allocUnsafe(bytes + LONGEST_LINE);
+  let size = 0;
+  for (let at = 0; size < bytes; at++) size += text.write(line(dice, at), size, 'latin1');
+  return { name, text: text.subarray(0, size) };
+}
+
+/** All corpora, one after the other: each may be hundreds of megabytes. */
+export function* allCorpora(bytes: number): Generator<Corpus> {
+  for (const name of CORPORA) yield corpusOf(name, bytes);
 }
 
 /** More than a line of any log has; a Java trace is some lines. */
 const LONGEST_LINE = 4096;
 
 /** Changelogs and copyright files of the installed packages. */
-export function debianCorpus(bytes: number): Corpus {
+function debianCorpus(bytes: number): Corpus {
   const parts: Buffer[] = [];
   let size = 0;
   const root = '/usr/share/doc';
@@ -128,5 +138,5 @@ export function debianCorpus(bytes: number): Corpus {
       }
     }
   }
-  return { name: 'Debian changelogs', text: Buffer.concat(parts).subarray(0, bytes) };
+  return { name: DEBIAN, text: Buffer.concat(parts).subarray(0, bytes) };
 }

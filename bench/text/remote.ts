@@ -26,7 +26,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { asMarkdown, asText, type Table } from '../shared/report.ts';
-import { debianCorpus, madeCorpora } from './corpora.ts';
+import { allCorpora } from './corpora.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -54,7 +54,7 @@ function writeLogs(): { raw: number; needles: Record<string, string> } {
   let raw = 0;
   const needles: Record<string, string> = { absent: 'OutOfMemoryError' };
   for (const folder of ['gzip', 'zstd']) mkdirSync(join(scratch, folder));
-  for (const { name, text } of [...madeCorpora(BYTES), debianCorpus(BYTES)]) {
+  for (const { name, text } of allCorpora(BYTES)) {
     const file = `${name.replaceAll(' ', '-')}.log`;
     raw += text.length;
     const middle = text.toString('latin1', text.length / 2, text.length / 2 + 4000);

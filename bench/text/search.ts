@@ -5,12 +5,12 @@
  * time is beside it. Figures are medians of rounds. An empty script of Node shows how much of a
  * search is the start of Node, and rg on the plain files how fast it is where nothing is packed.
  *
- * `--full` takes two gigabytes of text.
+ * `--full` takes two gigabytes of text. It runs in pieces: with `--folder DIR --minutes 5` it stops
+ * after about five minutes with code 75, and the same command goes on.
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,8 @@ import { gzipSync } from 'node:zlib';
 import { needPrograms } from '../shared/need-programs.ts';
 import { asMarkdown, asText, type Table } from '../shared/report.ts';
 import { median } from '../shared/statistics.ts';
-import { type Corpus, debianCorpus, madeCorpora } from './corpora.ts';
+import { CORPORA, corpusOf } from './corpora.ts';
+import { Pieces } from './pieces.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -29,6 +30,8 @@ const { values: options } = parseArgs({
       type: 'string',
       default: fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url)),
     },
+    folder: { type: 'string' },
+    minutes: { type: 'string' },
     markdown: { type: 'string' },
     json: { type: 'string' },
   },
@@ -54,51 +57,60 @@ function timed(line: string): Times {
   return { wall, cpu: user + system, output: stdout };
 }
 
-const scratch = mkdtempSync(join(tmpdir(), 'bloomery-text-'));
-try {
-  main();
-} finally {
-  rmSync(scratch, { recursive: true, force: true });
-}
+const FOLDERS = ['plain', 'precise', 'gz', 'zst'] as const;
 
-interface Folders {
-  readonly plain: string;
-  readonly gz: string;
-  readonly zst: string;
-}
+type Folders = Readonly<Record<(typeof FOLDERS)[number], string>>;
 
-interface Corpora {
+interface Written {
   readonly raw: number;
   readonly packed: number;
   readonly needles: Readonly<Record<string, string>>;
 }
 
-/** Writes the corpora in three forms, and draws needles from the middle of them. */
-function writeCorpora({ plain, gz, zst }: Folders): Corpora {
-  for (const folder of [plain, gz, zst]) mkdirSync(folder);
-  let raw = 0;
-  let packed = 0;
-  const needles: Record<string, string> = { absent: 'OutOfMemoryError' };
-  const write = ({ name, text }: Corpus) => {
-    const file = name.replaceAll(' ', '-');
-    raw += text.length;
-    const middle = text.toString('latin1', text.length / 2, text.length / 2 + 4000);
-    needles['trace id'] ??= /"trace_id":"([0-9a-f]{32})"/.exec(middle)?.[1] as string;
-    if (name === 'syslog') needles.address = /\d+\.\d+\.\d+\.\d+/.exec(middle)![0];
-    writeFileSync(join(plain, `${file}.log`), text);
-    writeFileSync(join(gz, `${file}.log.gz`), gzipSync(text, { level: 1 }));
-    packed += statSync(join(gz, `${file}.log.gz`)).size;
-    spawnSync('zstd', ['-q', join(plain, `${file}.log`), '-o', join(zst, `${file}.log.zst`)]);
-  };
-  // A fifth of the text is Debian's, if this machine has as much.
-  const debian = debianCorpus(BYTES / 5);
-  for (const corpus of madeCorpora(Math.round((BYTES - debian.text.length) / 4))) write(corpus);
-  write(debian);
-  return { raw, packed, needles };
+/** Writes a corpus in three forms, and draws needles from its middle. */
+function write(name: string, bytes: number, { plain, precise, gz, zst }: Folders): Written {
+  const { text } = corpusOf(name, bytes);
+  const file = `${name.replaceAll(' ', '-')}.log`;
+  const needles: Record<string, string> = {};
+  const middle = text.toString('latin1', text.length / 2, text.length / 2 + 4000);
+  const id = /"trace_id":"([0-9a-f]{32})"/.exec(middle)?.[1];
+  if (id !== undefined) needles['trace id'] = id;
+  if (name === 'syslog') needles.address = /\d+\.\d+\.\d+\.\d+/.exec(middle)![0];
+  writeFileSync(join(plain, file), text);
+  linkSync(join(plain, file), join(precise, file));
+  writeFileSync(join(gz, `${file}.gz`), gzipSync(text, { level: 1 }));
+  spawnSync('zstd', ['-q', '-f', join(plain, file), '-o', join(zst, `${file}.zst`)]);
+  return { raw: text.length, packed: statSync(join(gz, `${file}.gz`)).size, needles };
 }
 
-interface Measured {
-  readonly needle: string;
+interface Indexed {
+  readonly repacked: number;
+  readonly unpacked: number;
+  readonly scanned: number;
+  readonly bytes: number;
+  readonly precise: number;
+  readonly blocks: number;
+}
+
+/** Indexes the files of a corpus that was just written. Times are seconds of processor time. */
+function index({ plain, precise, gz }: Folders, before: { plain: number; precise: number; blocks: number }) {
+  const run = (args: string) => {
+    const { cpu, output } = timed(`${BLOOMERY} index --json --threads 1 ${args}`);
+    return { cpu, report: JSON.parse(output) as { indexBytes: number; blocks: number } };
+  };
+  const repacked = run(`--repack ${gz}`);
+  const scanned = run(plain);
+  const exact = run(`--precise ${precise}`);
+  return {
+    repacked: repacked.cpu,
+    scanned: scanned.cpu,
+    bytes: scanned.report.indexBytes - before.plain,
+    precise: exact.report.indexBytes - before.precise,
+    blocks: scanned.report.blocks - before.blocks,
+  };
+}
+
+interface Searched {
   readonly program: string;
   readonly cpu: number;
   readonly wall: number;
@@ -106,7 +118,7 @@ interface Measured {
 }
 
 /** All programs for one needle, in turn. */
-function search(needle: string, text: string, { plain, gz, zst }: Folders): Measured[] {
+function search(text: string, { plain, gz, zst }: Folders): Searched[] {
   const rg = 'rg --no-config -I -N -F --no-ignore';
   const programs: Record<string, string> = {
     'bloomery grep': `${BLOOMERY} grep -h ${text} ${gz}`,
@@ -116,37 +128,124 @@ function search(needle: string, text: string, { plain, gz, zst }: Folders): Meas
     'bloomery grep, plain': `${BLOOMERY} grep -h ${text} ${plain}`,
     'rg, plain': `${rg} ${text} ${plain}`,
   };
-  const all = Object.entries(programs).map(([program, line]) => ({ program, line, times: [] as Times[] }));
-  for (let round = 0; round < ROUNDS; round++) for (const one of all) one.times.push(timed(one.line));
   const sorted = (output: string) => output.split('\n').sort().join('\n');
-  const lines = sorted(all[0].times[0].output);
-  return all.map(({ program, times }) => ({
-    needle,
+  const all = Object.entries(programs).map(([program, line]) => ({ program, ...timed(line) }));
+  return all.map(({ program, cpu, wall, output }) => ({
     program,
-    cpu: median(times.map((time) => time.cpu)),
-    wall: median(times.map((time) => time.wall)),
-    isSame: times.every(({ output }) => sorted(output) === lines),
+    cpu,
+    wall,
+    isSame: sorted(output) === sorted(all[0].output),
   }));
 }
 
-function main(): void {
-  needPrograms(['rg', 'zgrep', 'zstdgrep', 'zstd'], 'ripgrep zstd');
-  const folders = { plain: join(scratch, 'plain'), gz: join(scratch, 'gz'), zst: join(scratch, 'zst') };
-  const { raw, packed, needles } = writeCorpora(folders);
-  const index = (args: string) => timed(`${BLOOMERY} index --json ${args}`);
-  const repacked = index(`--repack ${folders.gz}`);
-  const unpacked = index(`--rebuild --threads 1 ${folders.gz}`);
-  const scanned = index(`--rebuild --threads 1 ${folders.plain}`);
-  const threaded = index(`--rebuild ${folders.plain}`);
-  const precise = JSON.parse(index(`--rebuild --precise ${folders.plain}`).output);
-  const report = JSON.parse(index(`--rebuild ${folders.plain}`).output);
-  const measured = Object.entries(needles).flatMap(([what, needle]) => search(what, needle, folders));
-  const starts = Array.from({ length: 3 * ROUNDS }, () => timed('node -e 0'));
-  const start = median(starts.map(({ cpu }) => cpu));
-  const rate = ({ cpu }: Times) => (raw / 1e6 / cpu).toFixed(0);
-  const percent = ({ indexBytes }: { indexBytes: number }) => ((100 * indexBytes) / raw).toFixed(2);
+interface CorpusRow extends Indexed {
+  readonly name: string;
+  readonly raw: number;
+}
+
+/** Writes and indexes all corpora, one after the other, as logs come into a folder. */
+function prepare(
+  pieces: Pieces,
+  folders: Folders,
+): { corpora: CorpusRow[]; packed: number; needles: object } {
+  const corpora: CorpusRow[] = [];
+  const needles: Record<string, string> = { absent: 'OutOfMemoryError' };
+  let packed = 0;
+  let rest = BYTES;
+  for (const [i, name] of CORPORA.entries()) {
+    // Debian's texts come first, and the logs share what is missing.
+    const written = pieces.piece(`write ${name}`, () =>
+      write(name, Math.round(rest / (CORPORA.length - i)), folders),
+    );
+    const unpacked = pieces.piece(`unpack ${name}`, () => {
+      // An index of the packed file as it came, in a folder of its own.
+      const own = join(pieces.folder, 'own');
+      mkdirSync(own, { recursive: true });
+      const file = `${name.replaceAll(' ', '-')}.log.gz`;
+      linkSync(join(folders.gz, file), join(own, file));
+      return timed(`${BLOOMERY} index --json --threads 1 ${own}`).cpu;
+    });
+    const sum = (of: (row: CorpusRow) => number) => corpora.reduce((all, row) => all + of(row), 0);
+    const before = {
+      plain: sum(({ bytes }) => bytes),
+      precise: sum(({ precise }) => precise),
+      blocks: sum(({ blocks }) => blocks),
+    };
+    const indexed = pieces.piece(`index ${name}`, () => index(folders, before));
+    corpora.push({ name, raw: written.raw, unpacked, ...indexed });
+    Object.assign(needles, written.needles);
+    packed += written.packed;
+    rest -= written.raw;
+  }
+  return { corpora, packed, needles };
+}
+
+const percent = (part: number, whole: number) => ((100 * part) / whole).toFixed(2);
+const rate = (bytes: number, seconds: number) => (bytes / 1e6 / seconds).toFixed(0);
+
+function indexTable(corpora: readonly CorpusRow[], notes: readonly string[]): Table {
+  const sum = (of: (row: CorpusRow) => number) => corpora.reduce((all, row) => all + of(row), 0);
+  const row = (name: string, { raw, bytes, precise, blocks, scanned, unpacked, repacked }: CorpusRow) => [
+    name,
+    (raw / 1e6).toFixed(0),
+    percent(bytes, raw),
+    percent(precise, raw),
+    String(blocks),
+    rate(raw, scanned),
+    rate(raw, unpacked),
+    rate(raw, repacked),
+  ];
+  const all: CorpusRow = {
+    name: 'all',
+    raw: sum(({ raw }) => raw),
+    bytes: sum(({ bytes }) => bytes),
+    precise: sum(({ precise }) => precise),
+    blocks: sum(({ blocks }) => blocks),
+    scanned: sum(({ scanned }) => scanned),
+    unpacked: sum(({ unpacked }) => unpacked),
+    repacked: sum(({ repacked }) => repacked),
+  };
+  return {
+    title: 'Index',
+    head: [
+      'corpus',
+      'MB of text',
+      'index %',
+      'index %, --precise',
+      'blocks',
+      'plain: MB/s of CPU',
+      'gzip: MB/s of CPU',
+      'gzip with --repack: MB/s of CPU',
+    ],
+    numbersFrom: 1,
+    rows: [...corpora, all].map((one) => row(one.name, one)),
+    notes: [
+      'MB of text per second of processor time of the whole command on one thread, with the start of Node.',
+      ...notes,
+    ],
+  };
+}
+
+function main(pieces: Pieces): void {
+  const folders = Object.fromEntries(FOLDERS.map((name) => [name, join(pieces.folder, name)])) as Folders;
+  for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true });
+  const { corpora, packed, needles } = prepare(pieces, folders);
+  const raw = corpora.reduce((all, row) => all + row.raw, 0);
+  const measured = Object.entries(needles).flatMap(([needle, text]) => {
+    const rounds = Array.from({ length: ROUNDS }, (_, round) =>
+      pieces.piece(`search ${needle} ${round}`, () => search(text as string, folders)),
+    );
+    return rounds[0].map(({ program }, i) => ({
+      needle,
+      program,
+      cpu: median(rounds.map((round) => round[i].cpu)),
+      wall: median(rounds.map((round) => round[i].wall)),
+      isSame: rounds.every((round) => round[i].isSame),
+    }));
+  });
+  const start = pieces.piece('start', () => median(Array.from({ length: 9 }, () => timed('node -e 0').cpu)));
   const table: Table = {
-    title: `${(raw / 1e6).toFixed(0)} MB of text, ${(packed / 1e6).toFixed(0)} MB of gzip -1`,
+    title: `Search in ${(raw / 1e6).toFixed(0)} MB of text, ${(packed / 1e6).toFixed(0)} MB of gzip -1`,
     head: ['needle', 'program', 'CPU s', 'wall s', 'CPU: rg -z / it', 'wall: rg -z / it', 'lines'],
     numbersFrom: 2,
     rows: measured.map(({ needle, program, cpu, wall, isSame }) => {
@@ -155,21 +254,20 @@ function main(): void {
       return [needle, program, cpu.toFixed(3), wall.toFixed(3), ...ratios, isSame ? 'the same' : 'OTHERS'];
     }),
     notes: [
-      `An empty script of Node takes ${start.toFixed(3)} s of CPU.`,
-      `Index of the plain text: ${scanned.cpu.toFixed(1)} s of CPU on one thread, ${rate(scanned)} MB/s; ${threaded.wall.toFixed(1)} s of wall time on all cores, ${scanned.wall.toFixed(1)} s on one.`,
-      `Index of the gzip files, with unpacking: ${unpacked.cpu.toFixed(1)} s of CPU, ${rate(unpacked)} MB of text per second. With --repack: ${repacked.cpu.toFixed(1)} s.`,
-      `Size of the index: ${percent(report)} % of the text, ${report.blocks} blocks; with --precise ${percent(precise)} %.`,
-      `Load ${loadavg()
-        .map((value) => value.toFixed(1))
-        .join(' ')}.`,
+      `Medians of ${ROUNDS} rounds. An empty script of Node takes ${start.toFixed(3)} s of CPU.`,
+      pieces.load,
     ],
   };
-  console.log(asText(table));
+  const tables = [table, indexTable(corpora, [])];
+  for (const one of tables) console.log(asText(one));
   if (options.markdown !== undefined)
     writeFileSync(
       options.markdown,
-      `# Searching gzip logs\n\nWritten by \`npm --prefix bench run bench:text-search\`.\n\n${asMarkdown(table)}\n`,
+      `# Searching gzip logs\n\nWritten by \`npm --prefix bench run bench:text-search\`.\n\n${tables.map(asMarkdown).join('\n')}`,
     );
   if (options.json !== undefined)
-    writeFileSync(options.json, `${JSON.stringify({ raw, packed, start, measured }, null, 2)}\n`);
+    writeFileSync(options.json, `${JSON.stringify({ raw, packed, start, measured, corpora }, null, 2)}\n`);
 }
+
+needPrograms(['rg', 'zgrep', 'zstdgrep', 'zstd'], 'ripgrep zstd');
+Pieces.run(options, main);
