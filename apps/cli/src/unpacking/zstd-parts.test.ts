@@ -114,6 +114,15 @@ test('zstdParts frees its memory when the caller stops early', async () => {
   }
 });
 
+test('zstdParts frees its memory after a damaged frame', async () => {
+  const packed = zstd(logText(40_000), '--ultra', '--long=27');
+  // A block of the reserved type 3 behind the first ones, so that the decoder is at work.
+  const header = packed.length >> 1;
+  const damaged = Buffer.from(packed).fill(0xff, header, header + 4000);
+  for (let i = 0; i < 40; i++) await expect(unpack(damaged)).rejects.toBeInstanceOf(UnpackError);
+  expect((await unpack(packed)).text.length).toBe(logText(40_000).length);
+});
+
 test('zstdParts names the dictionary, the window and the old format that it cannot serve', async () => {
   const text = logText(2000);
   const samples = join(scratch, 'samples');

@@ -17,6 +17,7 @@ import { errorCode } from '@bloomery/files';
 import { type PackedPart, UnpackError } from './packed-part.ts';
 import { PartReader } from './part-reader.ts';
 import { throughStream } from './through-stream.ts';
+import { loadWasmZstd, streamByWasm } from './wasm-zstd.ts';
 import { BLOCK_HEADER, MOST_HEADER, type ZstdHeader, zstdBlock, zstdHeader } from './zstd-header.ts';
 
 export interface ZstdOptions {
@@ -175,64 +176,7 @@ async function* decoded(
   if (HAS_NODE_ZSTD)
     yield Uint8Array.from(zstdDecompressSync!(frame, { params: ANY_WINDOW, maxOutputLength: content + 1 }));
   // An error makes a shorter text, and the length is compared.
-  else yield (await loadDecoder()).decode(frame, content) as Uint8Array<ArrayBuffer>;
-}
-
-/**
- * Streams through zstddec, which takes its input from an iterator that cannot wait, and ignores
- * errors of libzstd. So the next run is read before the decoder can ask for it, and the decoder has
- * failed if it stops within a run without any output.
- */
-async function* streamByWasm(packed: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const decoder = await loadDecoder();
-  let next = await packed.next();
-  let pulls = 0;
-  const texts = decoder.decodeStreaming({
-    [Symbol.iterator]: () => ({
-      next: () => {
-        pulls++;
-        const { value, done } = next;
-        next = { value: undefined, done: true };
-        return done ? { value: undefined, done } : { value, done: false };
-      },
-    }),
-  });
-  let isStuck = false;
-  try {
-    for (let former = -1; ; ) {
-      const { value: bytes, done } = texts.next();
-      if (done) return;
-      isStuck = bytes.length === 0 && pulls === former;
-      if (isStuck) throw new Error('Cannot unpack: libzstd refused the data');
-      former = bytes.length === 0 ? pulls : -1;
-      if (bytes.length > 0) yield bytes as Uint8Array<ArrayBuffer>;
-      if (next.done) next = await packed.next();
-    }
-  } finally {
-    // A caller that stops early: without more input the decoder comes to the end of its run, and
-    // frees its memory before it complains.
-    next = { value: undefined, done: true };
-    if (!isStuck) finish(texts);
-  }
-}
-
-/** Runs are short, and only a bomb makes more parts of one. */
-const MOST_PARTS = 10_000;
-
-function finish(texts: Generator<Uint8Array>): void {
-  try {
-    for (let i = 0; i < MOST_PARTS && !texts.next().done; i++);
-  } catch {
-    // "Incomplete stream": the rest was not wanted.
-  }
-}
-
-/** Loaded with the first frame, because most inputs are not zstd. */
-async function loadDecoder() {
-  const { ZSTDDecoder } = await import('zstddec/stream');
-  const decoder = new ZSTDDecoder();
-  await decoder.init();
-  return decoder;
+  else yield (await loadWasmZstd()).decoder.decode(frame, content) as Uint8Array<ArrayBuffer>;
 }
 
 function cutOff(place: number): UnpackError {
