@@ -9,7 +9,7 @@ import type { RequiredText } from '@bloomery/stores/text';
 import { FolderSearch } from './folder-search.ts';
 import { indexedFolderOf } from './list-files.ts';
 import type { SearchCounts } from './search-indexes.ts';
-import { bytesAt, inodeOf, kindOf, statOf } from './text-file.ts';
+import { bytesAt, kindOfHead, readSome, statOf } from './text-file.ts';
 import type { OpenText, TextTarget } from './text-target.ts';
 
 export interface TargetOptions {
@@ -43,26 +43,29 @@ async function searchFor(
   return search;
 }
 
+/** Bytes of the beginning by which a log that was emptied and written again is noticed. */
+const BEGINNING = 4096;
+
 function openLocal(path: string, search: FolderSearch | null): OpenText {
   const descriptor = openSync(path, 'r');
   try {
     const stat = statOf(descriptor);
+    const size = Number(stat.size);
     const read = bytesAt(descriptor);
+    const beginning = readSome(descriptor, 0, Math.min(size, BEGINNING));
     return {
       path,
-      kind: kindOf(descriptor),
-      size: Number(stat.size),
+      kind: kindOfHead(beginning),
+      size,
       answer: search?.answer(path, descriptor) ?? { read: 'all', why: 'not indexed' },
       read,
       readAll: read,
       check: () => {
         const later = statOf(descriptor);
-        // A log that grows is read as far as it was at the beginning.
-        if (
-          later.size < stat.size ||
-          (later.size === stat.size && inodeOf(later) !== inodeOf(stat) && later.mtimeNs !== stat.mtimeNs)
-        )
-          throw new Error('Cannot search the whole file: it was changed while it was read');
+        if (later.size === stat.size && later.mtimeNs === stat.mtimeNs) return;
+        // A log that grows is read as far as it was at the beginning of the search.
+        const isGrown = later.size > stat.size && readSome(descriptor, 0, beginning.length).equals(beginning);
+        if (!isGrown) throw new Error('Cannot search the whole file: it was changed while it was read');
       },
       close: () => closeSync(descriptor),
     };
