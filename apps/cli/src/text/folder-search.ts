@@ -6,6 +6,7 @@
 
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { errorCode } from '@bloomery/files';
 import type { RequiredText } from '@bloomery/stores/text';
 import {
   INDEX_FOLDER,
@@ -16,6 +17,9 @@ import {
 } from './index-manifest.ts';
 import { type FileAnswer, IndexSearch, type OpenIndex, type SearchCounts } from './search-indexes.ts';
 import { changeOf, kindOf, readInto, statOf } from './text-file.ts';
+
+/** Attempts to read a list together with the index files that it names. */
+const MOST_ATTEMPTS = 3;
 
 export class FolderSearch {
   readonly #folder: string;
@@ -42,6 +46,20 @@ export class FolderSearch {
   }
 
   static async open(folder: string, text: RequiredText, counts: SearchCounts): Promise<FolderSearch> {
+    for (let attempt = 1; ; attempt++) {
+      const own = { blocks: 0, candidates: 0, indexBytes: 0 };
+      const search = await FolderSearch.#openOnce(folder, text, own);
+      // Another process may have renewed the index between the list and the index files of it.
+      const isGone = errorCode(search.#search.problem) === 'ENOENT';
+      if (isGone && attempt < MOST_ATTEMPTS) continue;
+      counts.blocks += own.blocks;
+      counts.candidates += own.candidates;
+      counts.indexBytes += own.indexBytes;
+      return search;
+    }
+  }
+
+  static async #openOnce(folder: string, text: RequiredText, counts: SearchCounts): Promise<FolderSearch> {
     let manifest: IndexManifest | null = null;
     let problem: string | null = null;
     try {

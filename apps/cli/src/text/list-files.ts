@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { isTemporaryName } from '@bloomery/files';
 import { IgnoreRules } from './ignore-rules.ts';
 import { INDEX_FOLDER, manifestPath } from './index-manifest.ts';
 import { NameGlobs } from './name-globs.ts';
@@ -14,7 +15,10 @@ export interface FileChoice {
 
 const ALL_NAMES = new NameGlobs([]);
 
-/** Regular files below a folder, without those of the index, as paths that begin with `folder`. */
+/**
+ * Regular files below a folder, as paths that begin with `folder`. Those of the index are left out,
+ * and so is the copy of a log that a run of `--repack` left when it was killed.
+ */
 export function* filesBelow(folder: string, choice: FileChoice = {}): Generator<string> {
   yield* walk(folder, choice.ignore === false ? null : rulesAt(folder), choice.globs ?? ALL_NAMES);
 }
@@ -29,7 +33,7 @@ function* walk(folder: string, rules: IgnoreRules | null, globs: NameGlobs): Gen
     if (isFolder) {
       if (name !== INDEX_FOLDER && globs.takesFolder(name))
         yield* walk(path, rules?.below(name, path) ?? null, globs);
-    } else if (entry.isFile() && globs.takesFile(name)) yield path;
+    } else if (entry.isFile() && globs.takesFile(name) && !isTemporaryName(name)) yield path;
   }
 }
 

@@ -62,6 +62,7 @@ export interface IndexSearchOptions {
 
 export class IndexSearch {
   readonly #unreadable = new Map<string, WholeReason>();
+  readonly #searched = new Set<string>();
   /** Index files that cannot rule out a block, because the text has no gram of their kind. */
   readonly #undecided = new Set<string>();
   readonly #extents = new Map<number, FoundExtent[]>();
@@ -82,6 +83,8 @@ export class IndexSearch {
   answer(file: IndexedFile, isGrown: boolean): FileAnswer {
     const unreadable = file.parts.map(({ index }) => this.#unreadable.get(index)).find((why) => why);
     if (unreadable !== undefined) return { read: 'all', why: unreadable };
+    if (!isCovered(file) || file.parts.some(({ index }) => !this.#searched.has(index)))
+      return { read: 'all', why: 'damaged index' };
     if (file.parts.some(({ index }) => this.#undecided.has(index)))
       return { read: 'all', why: 'every block' };
     const end = isGrown ? file.last.start : Number.POSITIVE_INFINITY;
@@ -97,6 +100,7 @@ export class IndexSearch {
 
   async #searchOne(file: IndexFile, { text, counts, open, reasonOf }: IndexSearchOptions): Promise<void> {
     const { name, id, size } = file;
+    this.#searched.add(name);
     let opened: OpenIndex | null = null;
     try {
       opened = await open(file);
@@ -133,4 +137,17 @@ export class IndexSearch {
     this.#extents.set(extent.file, list);
     list.push(extent);
   }
+}
+
+/**
+ * Whether the parts of a file follow one another from its first byte on, up to the last one where
+ * that is known. A list with a gap would leave out text that no index has.
+ */
+function isCovered({ parts, kind, size }: IndexedFile): boolean {
+  let at = 0;
+  for (const { from, to } of parts) {
+    if (from !== at || to < from) return false;
+    at = to;
+  }
+  return kind !== 'plain' || at === size;
 }

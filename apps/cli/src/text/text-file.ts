@@ -89,7 +89,7 @@ const SETTLED_MS = 50;
 /**
  * The identity of an open file. A file that was changed just now waits for the clock of the file
  * system to move on; one that is being written gets no time, and counts as changed later unless it
- * has grown.
+ * is larger then.
  */
 export function identify(descriptor: number): FileIdentity {
   let stat = statOf(descriptor);
@@ -114,8 +114,11 @@ export type FileChange = 'same' | 'grown' | 'changed';
 /**
  * Compares an open file with an identity. Same size, time, inode and time of the inode: the same.
  * A file with another inode (copied, moved, renamed) must have the same size, time, head and tail.
- * A larger file whose former head and tail are still there has grown, and so has one of the same
- * size that was being written when it was indexed.
+ * A larger file whose former head and tail are still there has grown.
+ *
+ * A file of the same size without a known time was being written when it was indexed. It has not
+ * grown since, so that its writer may be one that writes in place, such as into a log of a fixed
+ * size, and any line may be new: it has changed.
  */
 export function changeOf(descriptor: number, known: FileIdentity): FileChange {
   const stat = statOf(descriptor);
@@ -124,8 +127,7 @@ export function changeOf(descriptor: number, known: FileIdentity): FileChange {
     if (inodeOf(stat) === known.inode) return 'same';
     return hasEdges(descriptor, known) ? 'same' : 'changed';
   }
-  if (size < known.size || (size === known.size && known.modified !== '')) return 'changed';
-  if (known.size === 0) return 'changed';
+  if (size <= known.size || known.size === 0) return 'changed';
   return hasEdges(descriptor, known) ? 'grown' : 'changed';
 }
 
