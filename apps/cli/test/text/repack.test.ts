@@ -1,11 +1,22 @@
 /** `bloomery index --repack`: still gzip, the same text, no larger, and searched by members. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { DEFAULT_SCHEME } from '@bloomery/stores/text';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
+import { repackFile } from '../../src/text/repacking/repack-file.ts';
 import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
 const scratch = temporaryFolder();
@@ -101,4 +112,45 @@ test('files that stay: damaged gzip, plain text, many members already', () => {
   expect(stderr).toContain('damaged.gz was not repacked');
   for (const [name, bytes] of Object.entries(files))
     expect(Buffer.compare(readFileSync(join(folder, name)), bytes)).toBe(0);
+});
+
+test('a gzip file with other bytes behind its last member stays as it is', () => {
+  const folder = join(scratch, 'behind');
+  mkdirSync(folder);
+  const path = join(folder, 'signed.gz');
+  const bytes = Buffer.concat([gzipSync(logText(4, 60_000)), Buffer.from('a signature in no member')]);
+  writeFileSync(path, bytes);
+  const { stdout, stderr, code } = bloomery(['index', '--repack', '--json', folder]);
+  expect([code, JSON.parse(stdout).repacked]).toEqual([0, 0]);
+  expect(stderr).toMatch(/signed\.gz was not repacked: .*got 24 other bytes/);
+  expect(Buffer.compare(readFileSync(path), bytes)).toBe(0);
+  expect(bloomery(['grep', '-c', '-h', '"n":59999,', folder]).stdout).toBe('1\n');
+});
+
+test('a gzip file that gets another member while it is repacked keeps it', async () => {
+  const folder = join(scratch, 'appended');
+  mkdirSync(folder);
+  const path = join(folder, 'app.log.gz');
+  writeFileSync(path, gzipSync(logText(5, 60_000)));
+  utimesSync(path, 1e9, 1e9);
+  // A member comes when the new file is copied to its place, which is the last step.
+  const { openSync } = fs;
+  let appended = 0;
+  fs.openSync = (name, ...rest) => {
+    if (String(name).endsWith('.bloomery-tmp') && appended++ === 0)
+      appendFileSync(path, gzipSync('a line of a new member\n'));
+    return openSync(name, ...rest);
+  };
+  syncBuiltinESMExports();
+  try {
+    await expect(repackFile(path, join(folder, 'scratch'), DEFAULT_SCHEME)).rejects.toThrow(
+      'the file was changed meanwhile',
+    );
+  } finally {
+    fs.openSync = openSync;
+    syncBuiltinESMExports();
+  }
+  expect(appended).toBe(1);
+  expect(zcat(path).toString('latin1').endsWith('a line of a new member\n')).toBe(true);
+  expect(readdirSync(folder)).toEqual(['app.log.gz']);
 });

@@ -57,9 +57,13 @@ export async function repackFile(path: string, scratch: string, scheme: GramSche
       after = made.size;
       if (after > before) continue;
       await verify(scratch, kind, made);
-      if (changeOf(descriptor, identity) !== 'same')
-        throw new UnpackError(kind, 'Cannot repack: the file was changed meanwhile');
-      writeAtomically(path, fileParts(scratch, after));
+      writeAtomically(
+        path,
+        fileParts(scratch, after, () => {
+          if (changeOf(descriptor, identity) !== 'same')
+            throw new UnpackError(kind, 'Cannot repack: the file was changed meanwhile');
+        }),
+      );
       utimesSync(path, Number(stat.atimeMs) / 1000, Number(stat.mtimeMs) / 1000);
       return { outcome: 'repacked', before, after };
     }
@@ -96,6 +100,7 @@ async function writeMembers(descriptor: number, scratch: string, work: MemberWor
   let sum = 0;
   let length = 0;
   let members = 0;
+  let end = 0;
   const write = async (texts: readonly Uint8Array[]) => {
     for (const member of await work.packer.pack(texts, work.level)) {
       writeAll(target, member);
@@ -106,6 +111,7 @@ async function writeMembers(descriptor: number, scratch: string, work: MemberWor
   try {
     for await (const part of packedParts(work.kind, bytesAt(descriptor), 0, work.size)) {
       if (part.kind === 'member') {
+        end = part.end;
         // Members that end within the file, on average within some blocks, are small enough.
         if (part.end < work.size && ++members > 1 + length / (2 * MOST_BYTES)) return null;
         continue;
@@ -116,11 +122,17 @@ async function writeMembers(descriptor: number, scratch: string, work: MemberWor
       if (cutter.readyBytes >= BATCH) await write(cutter.take());
       if (size > work.size) return { size, sum, length };
     }
+    // A reader of gzip leaves out bytes behind the last member, and a new file would lack them.
+    if (work.kind === 'gzip' && end < work.size)
+      throw new UnpackError(
+        'gzip',
+        `Cannot repack: expected a member at byte ${end}, got ${work.size - end} other bytes`,
+      );
     cutter.end();
     await write(cutter.take());
-    const end = work.packer.end();
-    writeAll(target, end);
-    return { size: size + end.length, sum, length };
+    const behind = work.packer.end();
+    writeAll(target, behind);
+    return { size: size + behind.length, sum, length };
   } finally {
     closeSync(target);
   }
@@ -196,10 +208,12 @@ async function verify(scratch: string, kind: 'gzip' | 'zstd', { size, sum, lengt
   }
 }
 
-function* fileParts(path: string, size: number): Generator<Uint8Array> {
+/** The bytes of a file. `check` runs behind the last ones: copying a large file takes seconds. */
+function* fileParts(path: string, size: number, check: () => void): Generator<Uint8Array> {
   const descriptor = openSync(path, 'r');
   try {
     for (let at = 0; at < size; at += PART) yield readSome(descriptor, at, Math.min(PART, size - at));
+    check();
   } finally {
     closeSync(descriptor);
   }
