@@ -224,15 +224,27 @@ function waitAfter(error: unknown, attempts: number): number | null {
   const { code } = error as { code?: unknown };
   if (!isPassing && (typeof code !== 'string' || code === 'ENOTFOUND' || code.startsWith('ERR_')))
     return null;
+  if (isCertificateCode(code)) return null;
   const least = FIRST_PAUSE_MS * 2 ** (attempts - 1) * (0.5 + Math.random());
   return Math.min(MOST_PAUSE_MS, Math.max(least, isPassing ? error.retryAfter : 0));
 }
+
+/** Codes of OpenSSL for a certificate that is refused; a later attempt gets the same one. */
+function isCertificateCode(code: unknown): boolean {
+  return typeof code === 'string' && /CERT|LEAF_SIGNATURE/.test(code);
+}
+
+/** Codes for a certificate that may be sound, from an authority that this machine does not know. */
+const UNKNOWN_AUTHORITY = /SELF_SIGNED|LEAF_SIGNATURE|GET_ISSUER_CERT/;
 
 function asRemoteError(error: unknown, url: URL, attempts: number): unknown {
   const { code, message } = error as { code?: unknown; message?: string };
   if (error instanceof RemoteError || typeof code !== 'string') return error;
   const tried = attempts === 1 ? '' : `, after ${attempts} attempts`;
-  return new RemoteError('unreachable', `Cannot read ${shown(url)}: ${message ?? code} (${code}${tried})`, {
-    cause: error,
-  });
+  const advice = UNKNOWN_AUTHORITY.test(code) ? '; NODE_EXTRA_CA_CERTS=FILE names another authority' : '';
+  return new RemoteError(
+    'unreachable',
+    `Cannot read ${shown(url)}: ${message ?? code} (${code}${tried})${advice}`,
+    { cause: error },
+  );
 }
