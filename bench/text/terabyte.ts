@@ -160,12 +160,14 @@ async function main(): Promise<void> {
     size,
     read: async (ranges) => {
       reads++;
-      const memory = Buffer.allocUnsafe(ranges.reduce((sum, { length }) => sum + length, 0));
+      // As the command does it.
+      const memory = new ArrayBuffer(ranges.reduce((sum, { length }) => sum + length, 0));
       let at = 0;
       return ranges.map(({ offset, length }) => {
-        readSync(descriptor, memory, at, length, offset);
+        const bytes = new Uint8Array(memory, at, length);
+        readSync(descriptor, bytes, 0, length, offset);
         at += length;
-        return memory.subarray(at - length, at);
+        return bytes;
       });
     },
   };

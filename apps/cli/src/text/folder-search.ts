@@ -108,11 +108,11 @@ function openIndex(path: string): OpenIndex {
       size: fstatSync(descriptor).size,
       read: async (ranges) => {
         // One piece of memory: a search in a large index reads thousands of rows.
-        const memory = Buffer.allocUnsafe(ranges.reduce((sum, { length }) => sum + length, 0));
+        const memory = new ArrayBuffer(ranges.reduce((sum, { length }) => sum + length, 0));
         let at = 0;
         return ranges.map(({ offset, length }) => {
           at += length;
-          return readInto(descriptor, memory.subarray(at - length, at), offset);
+          return readInto(descriptor, new Uint8Array(memory, at - length, length), offset);
         });
       },
     },

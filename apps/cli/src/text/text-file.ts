@@ -35,18 +35,18 @@ export function readSome(descriptor: number, position: number, length: number): 
 }
 
 /** Fills `bytes` from a place of the file. Returns the part of it that was filled. */
-export function readInto(
+export function readInto<Bytes extends Uint8Array>(
   descriptor: number,
-  bytes: Buffer<ArrayBuffer>,
+  bytes: Bytes,
   position: number,
-): Buffer<ArrayBuffer> {
+): Bytes {
   let at = 0;
   while (at < bytes.length) {
     const read = readSync(descriptor, bytes, at, bytes.length - at, position + at);
     if (read === 0) break;
     at += read;
   }
-  return bytes.subarray(0, at);
+  return at === bytes.length ? bytes : (bytes.subarray(0, at) as Bytes);
 }
 
 /** An open file as a port. */
@@ -68,7 +68,7 @@ export function statOf(descriptor: number): BigIntStats {
   return fstatSync(descriptor, { bigint: true });
 }
 
-export function inodeOf({ dev, ino, ctimeNs }: BigIntStats): string {
+function inodeOf({ dev, ino, ctimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${ctimeNs}`;
 }
 

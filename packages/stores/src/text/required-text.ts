@@ -78,7 +78,15 @@ export function candidateBits(
   return result;
 }
 
-function intersect(result: Uint8Array, bits: Uint8Array): void {
+/** Keeps the bits that are set in both. Rows of a full stripe are aligned, and go by words. */
+export function intersect(result: Uint8Array, bits: Uint8Array): void {
+  if (((result.byteOffset | result.length | bits.byteOffset) & 3) === 0) {
+    const length = result.length >>> 2;
+    const words = new Int32Array(result.buffer, result.byteOffset, length);
+    const others = new Int32Array(bits.buffer, bits.byteOffset, length);
+    for (let i = 0; i < length; i++) words[i] &= others[i];
+    return;
+  }
   for (let i = 0; i < result.length; i++) result[i] &= bits[i];
 }
 

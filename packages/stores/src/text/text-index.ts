@@ -21,13 +21,13 @@ import {
   type Extent,
   getNumber,
   isSealed,
-  rowPlace,
   SUM_BYTES,
   viewOf,
 } from './index-layout.ts';
 import {
   candidateBits,
   firstRows,
+  intersect,
   isEveryBlock,
   laterRows,
   type RequiredRows,
@@ -115,45 +115,58 @@ export class TextIndex {
     const bytes = stripes.reduce((sum, { layout }) => sum + layout.groupBytes, 0);
     let left = stripes.map((stripe): StripeCandidates => ({ stripe, bits: NO_BITS, rows: new Map() }));
     let from = 0;
+    let read: ReadonlySet<number> = new Set();
     for (let most = all * bytes <= ONE_STEP_BYTES ? all : FIRST_ROWS; ; most += MORE_ROWS) {
       const step = firstRows(wanted, most);
       const rows = rowNumbers(step);
-      await this.#readRows(left, rows, options);
-      for (const one of left) one.bits = fewerBits(one, laterRows(step, from), (row) => one.rows.get(row)!);
+      // All stripes that are left have the same rows.
+      const more = [...rows].filter((row) => !read.has(row)).sort((a, b) => a - b);
+      await this.#readRows(left, more, options);
+      read = rows;
+      const later = laterRows(step, from);
+      for (const one of left) one.bits = fewerBits(one, later, (row) => one.rows.get(row)!);
       from = most;
       left = left.filter(hasCandidates);
       if (rows.size === all || left.length === 0) return left;
     }
   }
 
-  /** Reads the rows that the stripes do not have yet. */
+  /**
+   * Reads rows of each stripe, given in rising order. A terabyte has six hundred stripes, and this
+   * is the loop over their rows: it makes one object for each and no others.
+   */
   async #readRows(
     stripes: readonly StripeCandidates[],
-    rows: ReadonlySet<number>,
+    rows: readonly number[],
     options: ReadRangesOptions,
   ): Promise<void> {
-    const missing = stripes.map(({ stripe, rows: held }) =>
-      groupsOf(
-        stripe,
-        [...rows].filter((row) => !held.has(row)),
-      ),
-    );
-    const bytes = await this.#read(missing.flat(), options);
-    let next = 0;
-    stripes.forEach(({ stripe: { offset, layout }, rows: held }, i) => {
-      const groups = new Map<number, Uint8Array>();
-      for (const range of missing[i]) {
-        const group = bytes[next++];
-        if (!isSealed(group, range.offset)) throw damaged(range.offset, 'rows');
-        groups.set(range.offset, group);
-      }
+    const ranges: ByteRange[] = [];
+    for (const { stripe } of stripes) {
+      const { groupRows, groupBytes } = stripe.layout;
+      let last = -1;
       for (const row of rows) {
-        if (held.has(row)) continue;
-        const place = rowPlace(layout, row);
-        const start = Math.floor(place / layout.groupBytes) * layout.groupBytes;
-        held.set(row, groups.get(offset + start)!.subarray(place - start, place - start + layout.width));
+        const group = Math.floor(row / groupRows);
+        if (group === last) continue;
+        ranges.push({ offset: stripe.offset + group * groupBytes, length: groupBytes });
+        last = group;
       }
-    });
+    }
+    const bytes = await this.#read(ranges, options);
+    let next = -1;
+    for (const { stripe, rows: held } of stripes) {
+      const { groupRows, width } = stripe.layout;
+      let last = -1;
+      for (const row of rows) {
+        const group = Math.floor(row / groupRows);
+        if (group !== last) {
+          next++;
+          if (!isSealed(bytes[next], ranges[next].offset)) throw damaged(ranges[next].offset, 'rows');
+        }
+        last = group;
+        const at = (row - group * groupRows) * width;
+        held.set(row, bytes[next].subarray(at, at + width));
+      }
+    }
   }
 
   /** The blocks that may contain the text, with their extents. */
@@ -210,7 +223,7 @@ function fewerBits(
   rowBits: (row: number) => Uint8Array,
 ): Uint8Array {
   const found = candidateBits(rows, stripe.layout.width, rowBits);
-  for (let i = 0; i < bits.length; i++) found[i] &= bits[i];
+  if (bits.length > 0) intersect(found, bits);
   return found;
 }
 
@@ -286,15 +299,6 @@ function chunkRanges(
     const offset = extentsOffset + table.length + from * EXTENT_BYTES + chunk * SUM_BYTES;
     return { offset, length: (to - from) * EXTENT_BYTES + SUM_BYTES, firstBlock };
   });
-}
-
-/** The groups that hold rows, each once, in the order of the file. */
-function groupsOf({ offset, layout }: Stripe, rows: Iterable<number>): ByteRange[] {
-  const groups = new Set<number>();
-  for (const row of rows) groups.add(Math.floor(row / layout.groupRows));
-  return [...groups]
-    .sort((a, b) => a - b)
-    .map((group) => ({ offset: offset + group * layout.groupBytes, length: layout.groupBytes }));
 }
 
 function readExtent(view: DataView, at: number): Extent {
