@@ -47,11 +47,6 @@ export function firstRows(required: RequiredRows, most: number): RequiredRows {
   return { kind: required.kind, of: required.of.map((part) => firstRows(part, most)) };
 }
 
-/** Leaves out rows that were asked before, where they are all that is required. */
-export function laterRows(required: RequiredRows, from: number): RequiredRows {
-  return required.kind === 'rows' ? { kind: 'rows', rows: required.rows.slice(from) } : required;
-}
-
 /** Numbers of all rows, each once. */
 export function rowNumbers(required: RequiredRows, found = new Set<number>()): Set<number> {
   if (required.kind === 'rows') for (const row of required.rows) found.add(row);

@@ -29,7 +29,6 @@ import {
   firstRows,
   intersect,
   isEveryBlock,
-  laterRows,
   type RequiredRows,
   type RequiredText,
   requiredRows,
@@ -113,32 +112,44 @@ export class TextIndex {
   ): Promise<StripeCandidates[]> {
     const all = rowNumbers(wanted).size;
     const bytes = stripes.reduce((sum, { layout }) => sum + layout.groupBytes, 0);
-    let left = stripes.map((stripe): StripeCandidates => ({ stripe, bits: NO_BITS, rows: new Map() }));
-    let from = 0;
+    let left = stripes.map(
+      (stripe): StripeCandidates => ({
+        stripe,
+        bits: new Uint8Array(stripe.layout.width).fill(255),
+        rows: new Map(),
+      }),
+    );
     let read: ReadonlySet<number> = new Set();
     for (let most = all * bytes <= ONE_STEP_BYTES ? all : FIRST_ROWS; ; most += MORE_ROWS) {
       const step = firstRows(wanted, most);
       const rows = rowNumbers(step);
       // All stripes that are left have the same rows.
       const more = [...rows].filter((row) => !read.has(row)).sort((a, b) => a - b);
-      await this.#readRows(left, more, options);
+      if (step.kind === 'rows') {
+        // A single needle: a row has done its work when it was read.
+        await this.#readRows(left, more, options, ({ bits }, _, row) => intersect(bits, row));
+      } else {
+        await this.#readRows(left, more, options, ({ rows: held }, number, row) => held.set(number, row));
+        for (const one of left) {
+          const { width } = one.stripe.layout;
+          one.bits = candidateBits(step, width, (row) => one.rows.get(row)!);
+        }
+      }
       read = rows;
-      const later = laterRows(step, from);
-      for (const one of left) one.bits = fewerBits(one, later, (row) => one.rows.get(row)!);
-      from = most;
       left = left.filter(hasCandidates);
       if (rows.size === all || left.length === 0) return left;
     }
   }
 
   /**
-   * Reads rows of each stripe, given in rising order. A terabyte has six hundred stripes, and this
-   * is the loop over their rows: it makes one object for each and no others.
+   * Visits rows of each stripe, given in rising order. A terabyte has six hundred stripes, and this
+   * is the loop over their rows.
    */
   async #readRows(
     stripes: readonly StripeCandidates[],
     rows: readonly number[],
     options: ReadRangesOptions,
+    visit: (one: StripeCandidates, number: number, row: Uint8Array) => void,
   ): Promise<void> {
     const ranges: ByteRange[] = [];
     for (const { stripe } of stripes) {
@@ -153,8 +164,8 @@ export class TextIndex {
     }
     const bytes = await this.#read(ranges, options);
     let next = -1;
-    for (const { stripe, rows: held } of stripes) {
-      const { groupRows, width } = stripe.layout;
+    for (const one of stripes) {
+      const { groupRows, width } = one.stripe.layout;
       let last = -1;
       for (const row of rows) {
         const group = Math.floor(row / groupRows);
@@ -164,7 +175,7 @@ export class TextIndex {
         }
         last = group;
         const at = (row - group * groupRows) * width;
-        held.set(row, bytes[next].subarray(at, at + width));
+        visit(one, row, bytes[next].subarray(at, at + width));
       }
     }
   }
@@ -208,24 +219,11 @@ interface StripeCandidates {
   readonly rows: Map<number, Uint8Array>;
 }
 
-const NO_BITS = new Uint8Array(0);
-
 /** Rows of a needle in the first step and in each later one. */
 const FIRST_ROWS = 10;
 const MORE_ROWS = 2;
 /** All rows are read in one step if they take no more than this: a step may be a round trip. */
 const ONE_STEP_BYTES = 65_536;
-
-/** The candidates of a step: those of the step before, without those that its rows rule out. */
-function fewerBits(
-  { stripe, bits }: StripeCandidates,
-  rows: RequiredRows,
-  rowBits: (row: number) => Uint8Array,
-): Uint8Array {
-  const found = candidateBits(rows, stripe.layout.width, rowBits);
-  if (bits.length > 0) intersect(found, bits);
-  return found;
-}
 
 /** Whether a block of the stripe is a candidate. Bits behind the last block may be set. */
 function hasCandidates({ stripe, bits }: StripeCandidates): boolean {
