@@ -8,8 +8,6 @@ export interface FoundLine {
   readonly end: number;
 }
 
-const LONGEST_COLOURED = 1000;
-
 export class LineFinder {
   readonly #pattern: LinePattern;
   readonly #invert: boolean;
@@ -34,10 +32,10 @@ export class LineFinder {
     yield* eachLine(bytes, at, bytes.length);
   }
 
-  /** The matches within a line, for colours. Long lines get none: a RegExp may backtrack. */
+  /** The matches within a line, for colours. Lines on which a RegExp may take long get none. */
   *matches(line: Buffer): Generator<FoundLine> {
-    if (line.length > LONGEST_COLOURED) return;
-    const { regexp } = this.#pattern;
+    const { regexp, longestPlaced } = this.#pattern;
+    if (line.length > longestPlaced) return;
     const text = line.toString('latin1');
     regexp.lastIndex = 0;
     for (let match = regexp.exec(text); match !== null; match = regexp.exec(text)) {

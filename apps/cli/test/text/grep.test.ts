@@ -19,7 +19,7 @@ import {
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { bloomery, temporaryFolder } from '../run-command.ts';
+import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 import { writeCorpus } from './text-corpus.ts';
 
 const scratch = temporaryFolder();
@@ -89,6 +89,21 @@ test('flags: several needles, words, JSON, names, colours, a refused pattern', (
     'read whole    0 files',
   );
 });
+
+test('colours do not wait for an expression that backtracks', () => {
+  const folder = join(scratch, `logs-${made++}`);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'a.log'), `${'a'.repeat(60)}z\nz77 ab\n`);
+  const run = (pattern: string) =>
+    spawnSync(process.execPath, [COMMAND, 'grep', '-h', '-E', pattern, folder], {
+      env: { ...process.env, FORCE_COLOR: '1' },
+      encoding: 'utf8',
+      timeout: 30_000,
+    }).stdout;
+  for (const pattern of ['(a*)*b|z', '(a|a){50}b|z', '(a?){50}b|z', `${'a?'.repeat(50)}b|z`])
+    expect(run(pattern)).toContain('z77 ab\n');
+  expect(run('z[0-9]+ a')).toBe('\x1b[01;31mz77 a\x1b[mb\n');
+}, 120_000);
 
 test('a log that grows is found to its end, and indexed further, not again', () => {
   const folder = indexedFolder();

@@ -26,8 +26,10 @@ export interface LinePatternOptions {
 export interface LinePattern {
   /** Finds the lines, in one pass whatever the pattern is. */
   readonly lines: LineAutomaton;
-  /** Global; finds the places of matches within a short line, for colours. It may backtrack. */
+  /** Global; finds the places of matches within a line, for colours. It may backtrack. */
   readonly regexp: RegExp;
+  /** Bytes of the longest line on which `regexp` ends within about a second; 0 if there is none. */
+  readonly longestPlaced: number;
   /** A line that matches contains this. */
   readonly required: RequiredText;
   /** The needle, if the pattern is one text without further conditions. */
@@ -49,6 +51,7 @@ export function linePattern(patterns: readonly Uint8Array[], options: LinePatter
   return {
     lines: new LineAutomaton(nodes, { words, wholeLines }),
     regexp: new RegExp(source === '' ? '(?:)' : source, 'g'),
+    longestPlaced: longestPlaced(nodes),
     required: { kind: 'any', of: nodes.map((node) => requiredOf(knownText(node))) },
     needle: null,
   };
@@ -60,6 +63,7 @@ export function linePattern(patterns: readonly Uint8Array[], options: LinePatter
  */
 class NeedlePattern implements LinePattern {
   readonly needle: Uint8Array;
+  readonly longestPlaced = LONGEST_PLACED;
   readonly required: RequiredText;
   #lines: LineAutomaton | null = null;
 
@@ -79,6 +83,37 @@ class NeedlePattern implements LinePattern {
 
   get regexp(): RegExp {
     return new RegExp(Array.from(this.needle, hex).join(''), 'g');
+  }
+}
+
+const LONGEST_PLACED = 1000;
+/** Steps of a RegExp that take about a second. */
+const MOST_STEPS = 1e8;
+
+/**
+ * A RegExp takes at most n^(c + 1) steps on a line of n bytes, where c is the number of its choices
+ * and repetitions, if none of them is repeated. Otherwise it may take 2^n.
+ */
+function longestPlaced(nodes: readonly PatternNode[]): number {
+  const choices = nodes.reduce((sum, node) => sum + choicesIn(node), 0);
+  return Math.min(LONGEST_PLACED, Math.floor(MOST_STEPS ** (1 / (choices + 1))));
+}
+
+/** Choices and repetitions of a part; infinitely many if one of them is repeated. */
+function choicesIn(node: PatternNode): number {
+  switch (node.kind) {
+    case 'set':
+    case 'assertion':
+      return 0;
+    case 'sequence':
+      return node.of.reduce((sum, part) => sum + choicesIn(part), 0);
+    case 'choice':
+      return node.of.reduce((sum, part) => sum + choicesIn(part), 1);
+    case 'repeat': {
+      const inner = choicesIn(node.of);
+      if (node.most > 1 && inner > 0) return Number.POSITIVE_INFINITY;
+      return node.least === node.most ? inner : inner + 1;
+    }
   }
 }
 
