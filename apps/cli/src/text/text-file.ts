@@ -85,6 +85,8 @@ function edgesOf(descriptor: number, size: number): { head: number; tail: number
  * than one before it.
  */
 const SETTLED_MS = 50;
+/** The same for file systems that keep whole seconds, or two of them as FAT does. */
+const COARSE_MS = 2500;
 
 /**
  * The identity of an open file. A file that was changed just now waits for the clock of the file
@@ -102,8 +104,13 @@ export function identify(descriptor: number): FileIdentity {
   return { size, modified, inode: inodeOf(stat), ...edgesOf(descriptor, size) };
 }
 
-function isRecent({ mtimeMs, ctimeMs }: BigIntStats): boolean {
-  return Date.now() - Math.max(Number(mtimeMs), Number(ctimeMs)) < SETTLED_MS;
+function isRecent({ mtimeMs, mtimeNs, ctimeMs }: BigIntStats): boolean {
+  const now = Date.now();
+  const isCoarse = mtimeNs % 1_000_000_000n === 0n;
+  return (
+    now - Math.max(Number(mtimeMs), Number(ctimeMs)) < SETTLED_MS ||
+    (isCoarse && now - Number(mtimeMs) < COARSE_MS)
+  );
 }
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
