@@ -1,8 +1,8 @@
 /**
- * `npm --prefix bench run text-pictures`: draws the pictures of docs/guide/text.md. Two are plots of
- * bench/results/text-search.json and text-schemes.json, which bench:text-search and bench:text write
- * with `--json`. The third shows a search in real blocks: 40 of a log with trace ids, the rows of
- * the first grams of one id, and the blocks that are left.
+ * `npm --prefix bench run text-pictures`: draws the pictures of docs/guide/text.md. Two are plots
+ * of bench/results/text-search.json and text-schemes.json, which bench:text-search and bench:text
+ * write with `--json`. The third shows a search in real blocks: 40 of a log with trace ids, the
+ * rows of the first grams of one id, and the blocks that are left.
  */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ function searchPlot({ raw, measured }: SearchResult): Plot {
     name,
     kind: 'bars',
     colour,
-    // A bar of no height for the programs of the other series, because bars are as wide as the gaps.
+    // Bars are as wide as the gaps between them, so the other programs have one of no height.
     points: rows.map(({ program, cpu }, i) => [i + 1, has(program) ? cpu : LEAST_SECONDS] as const),
   });
   const isOurs = (program: string) => program.startsWith('bloomery');
