@@ -93,19 +93,18 @@ const COARSE_MS = 2500;
  * system to move on; one that is being written gets no time, and counts as changed later unless it
  * is larger then.
  */
-export function identify(descriptor: number): FileIdentity {
+export function identify(descriptor: number, clock: () => number = Date.now): FileIdentity {
   let stat = statOf(descriptor);
-  if (isRecent(stat)) {
+  if (isRecent(stat, clock())) {
     Atomics.wait(PAUSE, 0, 0, 2 * SETTLED_MS);
     stat = statOf(descriptor);
   }
   const size = Number(stat.size);
-  const modified = isRecent(stat) ? '' : String(stat.mtimeNs);
+  const modified = isRecent(stat, clock()) ? '' : String(stat.mtimeNs);
   return { size, modified, inode: inodeOf(stat), ...edgesOf(descriptor, size) };
 }
 
-function isRecent({ mtimeMs, mtimeNs, ctimeMs }: BigIntStats): boolean {
-  const now = Date.now();
+function isRecent({ mtimeMs, mtimeNs, ctimeMs }: BigIntStats, now: number): boolean {
   const isCoarse = mtimeNs % 1_000_000_000n === 0n;
   return (
     now - Math.max(Number(mtimeMs), Number(ctimeMs)) < SETTLED_MS ||
