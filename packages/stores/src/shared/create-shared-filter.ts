@@ -8,7 +8,7 @@ import { LogReader } from './log-reader.ts';
 import { LogWriter } from './log-writer.ts';
 import { checkEviction } from './redis/check-eviction.ts';
 import { filterKeys } from './redis/filter-keys.ts';
-import { openConnection, type RedisConnection } from './redis/redis-client.ts';
+import { openConnection, openLightConnection, type RedisConnection } from './redis/redis-client.ts';
 import { lookAtServer } from './redis/replies.ts';
 import { SharedFilter } from './shared-filter.ts';
 import { SharedFilterError } from './shared-filter-error.ts';
@@ -35,15 +35,18 @@ const MOST_BYTES = 512 * 1024 * 1024;
  * Rejects if the server cannot be reached, may evict keys, or has a filter by another hash.
  */
 export async function createSharedFilter(options: SharedFilterOptions): Promise<SharedFilter> {
-  return openSharedFilter(options, () => openConnection(options.redis));
+  return openSharedFilter(options, (open) => open(options.redis));
 }
+
+/** Connects to the server of a filter, by a function that is given a client and a place. */
+type Connect = (open: typeof openConnection) => Promise<RedisConnection>;
 
 /** The same by connections that the caller opens. */
 export async function openSharedFilter(
   options: SharedFilterOptions,
-  open: () => Promise<RedisConnection>,
+  connect: Connect,
 ): Promise<SharedFilter> {
-  const { settings, member, replicas } = checked(options, open);
+  const { settings, member, replicas } = checked(options, connect);
   const state = new SharedState(settings);
   await begin(state, options, member);
   const writer = new LogWriter(state, { member, replicas, restores: options.restore ?? true });
@@ -63,7 +66,7 @@ export async function openSharedFilter(
   return new SharedFilter(options.name, { state, reader, writer, maxPending });
 }
 
-function checked(options: SharedFilterOptions, open: () => Promise<RedisConnection>) {
+function checked(options: SharedFilterOptions, connect: Connect) {
   const wrong = Object.keys(options).find((name) => !OPTIONS.has(name));
   if (wrong !== undefined) throw new TypeError(`Cannot open a shared filter: got an unknown option ${wrong}`);
   const { name, capacity, falsePositiveRate, key, seed, durability = 'ack' } = options;
@@ -93,7 +96,8 @@ function checked(options: SharedFilterOptions, open: () => Promise<RedisConnecti
     timing: { ...DEFAULT_TIMING, ...timing },
     maxAgeMs,
     most: maxPending,
-    open,
+    open: () => connect(openConnection),
+    openLight: () => connect(openLightConnection),
     onError: options.onError ?? (() => {}),
   };
   return { settings, replicas, member: randomBytes(8).toString('hex') };

@@ -59,7 +59,7 @@ export class LogReader {
   async run(): Promise<void> {
     for (let attempt = 0; !this.#state.isClosed; attempt++) {
       try {
-        const connection = await this.#state.settings.open();
+        const connection = await this.#state.settings.openLight();
         this.#connection = connection;
         await this.#session(connection, () => {
           attempt = 0;
@@ -185,30 +185,31 @@ export class LogReader {
   }
 
   /** Applies a reply to the filter of the state. */
-  async #apply(connection: RedisConnection, entries: readonly RawEntry[]): Promise<EntryWork> {
+  #apply(connection: RedisConnection, entries: readonly RawEntry[]): EntryWork | Promise<EntryWork> {
     const { filter, follower, log } = this.#state;
     if (filter === null || follower === null || log === null) return { work: 'nothing' };
-    return this.#applyTo(filter, follower, entries, () => this.#snapshot(connection, log));
+    return this.#applyTo({ filter, follower, snapshot: () => this.#snapshot(connection, log) }, entries);
   }
 
-  async #applyTo(
-    filter: StagedFilter,
-    follower: LogFollower,
-    entries: readonly RawEntry[],
-    snapshot: () => Promise<StagedFilter | null>,
-  ): Promise<EntryWork> {
-    for (const { id, fields } of entries) {
+  /** Applies the entries of a reply from number `from` on. Only a merge has to wait. */
+  #applyTo(target: Target, entries: readonly RawEntry[], from = 0): EntryWork | Promise<EntryWork> {
+    const { filter, follower } = target;
+    for (let i = from; i < entries.length; i++) {
+      const { id, fields } = entries[i];
       const work = follower.take(id, readEntry(fields));
       if (work.work === 'reload') return work;
-      if (work.work === 'merge') {
-        const merged = await snapshot();
-        if (merged !== null) filter.merge(merged);
-      } else if (work.work === 'add') {
-        filter.addWords(work.words);
-        this.#state.hashesSinceSnapshot += work.words.length / 2;
-      }
+      if (work.work === 'merge') return this.#mergeAndGoOn(target, entries, i + 1);
+      if (work.work === 'nothing') continue;
+      filter.addWords(work.words);
+      this.#state.hashesSinceSnapshot += work.words.length / 2;
     }
     return follower.endReply(entries.length < MOST_ENTRIES);
+  }
+
+  async #mergeAndGoOn(target: Target, entries: readonly RawEntry[], from: number): Promise<EntryWork> {
+    const merged = await target.snapshot();
+    if (merged !== null) target.filter.merge(merged);
+    return this.#applyTo(target, entries, from);
   }
 
   /** Loads snapshot and log again, because an entry is missing. */
@@ -259,10 +260,11 @@ export class LogReader {
     let isWhole = snapshot !== null || meta.snapshotEntries === 0;
     if (facts.log !== null && follower.check(facts.log, sentMs).work === 'reload') isWhole = false;
     const key = logKey(this.#state.settings.keys, meta.lineage, meta.epoch);
+    const target = { filter, follower, snapshot: () => this.#snapshot(connection, log) };
     for (;;) {
       const words = ['XREAD', 'COUNT', String(MOST_ENTRIES), 'STREAMS', key, follower.position];
       const entries = entriesOf(await connection.call(words));
-      const work = await this.#applyTo(filter, follower, entries, () => this.#snapshot(connection, log));
+      const work = await this.#applyTo(target, entries);
       // The rest is read all the same: it can only add keys.
       if (work.work === 'reload') isWhole = false;
       if (entries.length < MOST_ENTRIES) return { filter, follower, isWhole };
@@ -314,6 +316,13 @@ export class LogReader {
     for (let i = 0; i + 1 < flat.length; i += 2) frames[Number(textOf(flat[i]))] = flat[i + 1] as Uint8Array;
     return frames.length === 0 ? null : StagedFilter.decode(frames, plan, hash);
   }
+}
+
+/** A filter that is read into. */
+interface Target {
+  readonly filter: StagedFilter;
+  readonly follower: LogFollower;
+  readonly snapshot: () => Promise<StagedFilter | null>;
 }
 
 interface Loaded {

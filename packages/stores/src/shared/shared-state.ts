@@ -43,6 +43,8 @@ export interface StateSettings {
   readonly maxAgeMs: number;
   readonly most: number;
   readonly open: () => Promise<RedisConnection>;
+  /** Opens a connection whose calls cost little, for the reader. */
+  readonly openLight: () => Promise<RedisConnection>;
   readonly onError: (error: Error) => void;
 }
 

@@ -38,7 +38,7 @@ export async function createClusteredFilter(options: ClusteredFilterOptions): Pr
     const ofPart = partName(name, part, parts);
     const slot = slotOf(ofPart);
     const size = { name: ofPart, capacity: partCapacity(capacity, parts) };
-    return openSharedFilter({ ...rest, ...size }, () => nodes.open(slot));
+    return openSharedFilter({ ...rest, ...size }, (open) => nodes.open(slot, open));
   });
   const settled = await Promise.allSettled(opening);
   const failed = settled.find((one) => one.status === 'rejected');

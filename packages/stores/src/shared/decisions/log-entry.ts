@@ -16,6 +16,7 @@
 /** Hashes in one entry. */
 export const MOST_HASHES = 1000;
 const HASH_BYTES = 8;
+const WORD_BYTES = 4;
 
 export type LogEntry =
   | { readonly kind: 'hashes'; readonly words: Int32Array }
@@ -29,7 +30,10 @@ export function packHashes(words: Int32Array): Uint8Array {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength).slice();
 }
 
-/** Reads the fields of an entry. Untrusted bytes give `unknown`, never an exception. */
+/**
+ * Reads the fields of an entry. Untrusted bytes give `unknown`, never an exception. Hashes may
+ * share their memory with the fields.
+ */
 export function readEntry(fields: readonly Uint8Array[]): LogEntry {
   const [field, value] = fields;
   if (fields.length !== 2 || field.length !== 1) return unknown(`${fields.length / 2} fields`);
@@ -37,7 +41,7 @@ export function readEntry(fields: readonly Uint8Array[]): LogEntry {
     case 'h': {
       if (value.length === 0 || value.length % HASH_BYTES !== 0 || value.length > MOST_HASHES * HASH_BYTES)
         return unknown(`${value.length} bytes of hashes`);
-      return { kind: 'hashes', words: new Int32Array(new Uint8Array(value).buffer) };
+      return { kind: 'hashes', words: wordsOf(value) };
     }
     case 'b':
       return { kind: 'begin' };
@@ -48,6 +52,14 @@ export function readEntry(fields: readonly Uint8Array[]): LogEntry {
     default:
       return unknown(`the field ${field[0]}`);
   }
+}
+
+/** The hashes where they lie, or a copy of them if they lie across the words of memory. */
+function wordsOf(value: Uint8Array): Int32Array {
+  const { buffer, byteOffset, byteLength } = value;
+  return byteOffset % WORD_BYTES === 0
+    ? new Int32Array(buffer, byteOffset, byteLength / WORD_BYTES)
+    : new Int32Array(new Uint8Array(value).buffer);
 }
 
 function counted(kind: 'trimmed' | 'merged', value: Uint8Array): LogEntry {

@@ -21,8 +21,8 @@ export class ClusterNodes {
     this.#client = client;
   }
 
-  /** Connects to the master of a slot. */
-  async open(slot: number): Promise<RedisConnection> {
+  /** Connects to the master of a slot, by `open`. */
+  async open(slot: number, open: typeof openConnection): Promise<RedisConnection> {
     let lastError: unknown;
     for (const place of [undefined, ...this.#places]) {
       let connection: RedisConnection;
@@ -34,7 +34,7 @@ export class ClusterNodes {
       }
       try {
         const master = masterOf(await connection.call(['CLUSTER', 'SLOTS']), slot, this.#places);
-        return await openConnection(this.#client, master ?? place);
+        return await open(this.#client, master ?? place);
       } catch (error) {
         if (isNoCluster(error)) throw noCluster(error);
         lastError = error;

@@ -11,6 +11,8 @@
 
 import { SharedFilterError } from '../shared-filter-error.ts';
 import { CallDeadlines } from './call-deadlines.ts';
+import { type Answer, PlainConnection } from './plain-connection.ts';
+import { ioRedisSettings, nodeRedisSettings, type PlainSettings } from './plain-settings.ts';
 
 export type RedisArgument = string | Uint8Array;
 
@@ -45,6 +47,8 @@ export type RedisClient = NodeRedisClient | IoRedisClient;
 
 /** Time for one command, unless the caller says otherwise. */
 const CALL_MS = 10_000;
+/** Time for opening a connection of our own, after which the client has its turn. */
+const PLAIN_MS = 5000;
 
 /** The address of a server, where it is not that of the caller's client. */
 export interface RedisPlace {
@@ -66,6 +70,39 @@ export async function openConnection(client: RedisClient, place?: RedisPlace): P
     'Cannot use redis: expected a client of the npm package redis or ioredis (createClient() or new Redis()), ' +
       `got ${typeof client}`,
   );
+}
+
+/**
+ * Opens a connection for many small calls: by a socket of our own where the settings of the client
+ * say how, and else, or if that fails, as `openConnection` does.
+ */
+export async function openLightConnection(client: RedisClient, place?: RedisPlace): Promise<RedisConnection> {
+  const settings = plainSettings(client, place);
+  if (settings !== null) {
+    try {
+      return await openPlain(settings);
+    } catch {
+      // The client says what is wrong, in its own words.
+    }
+  }
+  return openConnection(client, place);
+}
+
+function plainSettings(client: RedisClient, place: RedisPlace | undefined): PlainSettings | null {
+  if (isCluster(client)) return null;
+  if (isIoRedis(client)) return ioRedisSettings(client, place);
+  return isNodeRedis(client) ? nodeRedisSettings(client, place) : null;
+}
+
+async function openPlain(settings: PlainSettings): Promise<RedisConnection> {
+  const plain = new PlainConnection(settings);
+  try {
+    await within(PLAIN_MS, plain.enter(settings));
+  } catch (error) {
+    plain.close();
+    throw error;
+  }
+  return connection({ send: (words, answer) => plain.send(words, answer), close: () => plain.close() });
 }
 
 async function openIoRedis(client: IoRedisClient, place: RedisPlace | undefined): Promise<RedisConnection> {
@@ -92,7 +129,7 @@ async function openIoRedis(client: IoRedisClient, place: RedisPlace | undefined)
     throw unavailable(lastError ?? error);
   }
   return connection({
-    call: ([command, ...words]) => copy.callBuffer(command as string, ...words),
+    send: ([command, ...words], answer) => answerBy(copy.callBuffer(command as string, ...words), answer),
     close: () => copy.disconnect(),
   });
 }
@@ -117,7 +154,7 @@ async function openNodeRedis(
     throw unavailable(error);
   }
   return connection({
-    call: (words) => copy.sendCommand(words, { typeMapping: BYTES }),
+    send: (words, answer) => answerBy(copy.sendCommand(words, { typeMapping: BYTES }), answer),
     close: () => destroy(copy),
   });
 }
@@ -126,7 +163,7 @@ async function openNodeRedis(
 const BYTES = { 36: Buffer, 37: Array };
 
 function connection(raw: {
-  readonly call: (words: (string | Buffer)[]) => Promise<unknown>;
+  readonly send: (words: (string | Buffer)[], answer: Answer) => void;
   readonly close: () => void;
 }): RedisConnection {
   const deadlines = new CallDeadlines();
@@ -141,18 +178,21 @@ function connection(raw: {
           reject(isLate ? late(withinMs) : closed());
           close();
         });
-        const settle = (isDone: boolean, value: unknown) => {
+        raw.send(words.map(buffered), (isDone, value) => {
           deadlines.end(deadline);
           if (isDone) resolve(value);
           else reject(value);
-        };
-        raw.call(words.map(buffered)).then(
-          (reply) => settle(true, reply),
-          (error) => settle(false, error),
-        );
+        });
       }),
     close,
   };
+}
+
+function answerBy(reply: Promise<unknown>, answer: Answer): void {
+  reply.then(
+    (value) => answer(true, value),
+    (error) => answer(false, error),
+  );
 }
 
 function destroy(copy: NodeRedisClient): void {
