@@ -32,12 +32,14 @@ import { processCpuMs } from '../../../packages/testkit/src/programs/process-cpu
 const HELP = `npm run bench:join -- [options]
 
   --quick            a tenth: 100,000 rows with 1,000,000
+  --cpu              only the CPU time of the far server, with and without a copy of the filter for each hash
   --markdown FILE    write the tables into this file
   --help`;
 
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    cpu: { type: 'boolean', default: false },
     markdown: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -55,6 +57,7 @@ const COLUMNS = ['email', 'amount', 'note'];
 const MB = 1e6;
 const PRECISION = 0.015;
 const ROUNDS = 5;
+const CPU_ROUNDS = 3;
 const SCAN = 'select count(*) from far_t where amount >= 0';
 
 interface Measured {
@@ -70,6 +73,13 @@ interface Round {
   /** CPU time of a bare scan. */
   readonly scanMs: number;
   readonly filtered: Measured;
+}
+
+/** CPU times of one round of `--cpu`, in milliseconds. */
+interface CpuRound {
+  readonly scan: number;
+  readonly copies: number;
+  readonly join: number;
 }
 
 interface Limit {
@@ -158,6 +168,29 @@ async function run(nearCluster: PostgresCluster, farCluster: PostgresCluster): P
   const planned = (more: { way?: JoinWay; precision?: number } = {}) =>
     semiJoin({ near: nearSide, far: farSide, on: ['email'], columns: COLUMNS, ...more });
 
+  if (options.cpu) {
+    const plan = (await planned()).plan!;
+    const filter = await filterOf(near, plan);
+    // A bind parameter is a constant of the plan, copied for each place that names it.
+    const values = [Buffer.from(filter.bytes.buffer)];
+    const text = `select email, amount, note from far_t where ${filter.condition(['email'])}`;
+    const cpuOf = async (query: object) => {
+      const cpu = processCpuMs(backend);
+      await far.query(query as pg.QueryConfig);
+      return processCpuMs(backend) - cpu;
+    };
+    const cpuRounds: CpuRound[] = [];
+    for (let i = 0; i < CPU_ROUNDS; i++) {
+      const scan = await cpuOf({ text: SCAN });
+      const copies = await cpuOf({ text, values, rowMode: 'array' });
+      const joined = await measure('the join', async () => sumOf((await planned()).rows()));
+      cpuRounds.push({ scan, copies, join: joined.farCpuMs! });
+    }
+    reportCpu(cpuRounds, plan);
+    for (const client of [near, direct, far]) await client.end();
+    return;
+  }
+
   // A scan and a join by turns, so that other work on the machine slows both. The round in the
   // middle counts.
   const rounds: Round[] = [];
@@ -189,10 +222,7 @@ async function run(nearCluster: PostgresCluster, farCluster: PostgresCluster): P
   const sums = "count(*)::int8, sum(f.amount)::int8, sum(('x' || left(f.note, 8))::bit(32)::int8)::int8";
   const query = `select ${sums} from near_t n join far_f f on f.email = n.email`;
   const fdw = await measure('postgres_fdw as it plans', () => sumsOf(near, { text: query }), false);
-  const filter = new PushdownFilter({ types: ['text'], ...plan.filter });
-  for (const row of (await near.query({ text: 'select email from near_t', rowMode: 'array' })).rows)
-    filter.add(row);
-  const condition = fdwCondition(filter, 'f.email');
+  const condition = fdwCondition(await filterOf(near, plan), 'f.email');
   await near.query(condition.setup);
   const inside = await measure(
     'condition inside postgres_fdw',
@@ -208,6 +238,14 @@ async function run(nearCluster: PostgresCluster, farCluster: PostgresCluster): P
   const stream = await measureStream(farCluster.connection.host, plan.bestRate, nearSide, truth);
   report({ plan, rounds, keys, predicted, fdw, inside, stream });
   for (const client of [near, direct, far]) await client.end();
+}
+
+/** The filter of a plan, with all near keys. */
+async function filterOf(near: pg.Client, plan: JoinPlan): Promise<PushdownFilter> {
+  const filter = new PushdownFilter({ types: ['text'], ...plan.filter });
+  for (const row of (await near.query({ text: 'select email from near_t', rowMode: 'array' })).rows)
+    filter.add(row);
+  return filter;
 }
 
 type Sums = readonly number[];
@@ -346,6 +384,30 @@ function report({ plan, predicted, rounds, keys, fdw, inside, stream }: Results)
   console.log(lines.join('\n'));
   if (options.markdown !== undefined) writeFileSync(options.markdown, lines.join('\n'));
   if (limits.some(({ kept }) => !kept)) process.exitCode = 1;
+}
+
+function reportCpu(rounds: readonly CpuRound[], { filter }: JoinPlan): void {
+  const middle = (numbers: number[]) => numbers.sort((x, y) => x - y)[Math.floor(numbers.length / 2)];
+  const row = (what: string, of: (round: CpuRound) => number) =>
+    `| ${what} | ${(middle(rounds.map(of)) / 1000).toFixed(2)} s | ` +
+    `${middle(rounds.map((round) => of(round) / round.scan)).toFixed(1)} | ` +
+    `${rounds.map((round) => (of(round) / round.scan).toFixed(1)).join(', ')} |`;
+  const lines = [
+    "# The far server's CPU in a join",
+    '',
+    `Written by \`npm --prefix bench run bench:join -- --cpu${options.quick ? ' --quick' : ''}\`. ${NEAR_ROWS.toLocaleString('en')} near rows, ` +
+      `${FAR_ROWS.toLocaleString('en')} far rows, ${MATCHES.toLocaleString('en')} of them match; a filter of ${megabytes(filter.bytes)} with ` +
+      `${filter.hashes} hashes; ${cpus()[0].model}, ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}. Medians of ${rounds.length} rounds.`,
+    '',
+    '| statement | CPU | in bare scans | each round |',
+    '|---|---|---|---|',
+    row(`\`${SCAN}\``, ({ scan }) => scan),
+    row('the condition with a parameter, a copy of it for each hash', ({ copies }) => copies),
+    row('the whole join: its plan, and the condition with the parameter as one row', (round) => round.join),
+    '',
+  ];
+  console.log(lines.join('\n'));
+  if (options.markdown !== undefined) writeFileSync(options.markdown, lines.join('\n'));
 }
 
 function megabytes(bytes: number): string {

@@ -138,7 +138,8 @@ export function postgres({ client, table, where, copy }: PostgresOptions): JoinS
     },
 
     async *readPassing(fields, filter, options) {
-      const text = await select(fields, options, filter.condition(keyColumns(fields)));
+      const condition = filter.condition(keyColumns(fields), `${FILTER}.bits`);
+      const text = withFilter(await select(fields, options, condition));
       yield* session.cursor(text, [Buffer.from(filter.bytes.buffer)], options);
     },
 
@@ -173,6 +174,23 @@ export function postgres({ client, table, where, copy }: PostgresOptions): JoinS
       yield* copy === undefined ? session.cursor(text, [], options) : session.copy(text, copy, options);
     },
   };
+}
+
+/** The name of the filter in a query. A far table of this name would be an error of the server. */
+const FILTER = 'bloomery_filter';
+
+/**
+ * The query, with the parameter as a row beside it. PostgreSQL puts a parameter into the plan as a
+ * constant, and copies it for each place that names it. A filter of 2 MB with seven hashes would be
+ * seven filters in seven places of memory, which no cache holds. As a value of a row it exists
+ * once. With 1 million keys a row of the far table then cost 420 ns of the server's CPU instead of
+ * 520 ns, where a bare scan cost 120 ns. `offset 0` keeps the planner from merging the two.
+ */
+function withFilter(query: string): string {
+  return (
+    `select passing.* from (select $1::bytea bits offset 0) ${FILTER} ` +
+    `cross join lateral (${query} offset 0) passing`
+  );
 }
 
 /** The share of a table's blocks in a sample: 1 for small tables, views and partitioned tables. */
