@@ -233,7 +233,7 @@ async function pace(/** @type {number} */ readerCount) {
   );
   const late = added.map((/** @type {number} */ time, /** @type {number} */ i) => time - added[0] - i);
   const reads = (after.reads - before.reads) / wall / readerCount;
-  console.log(`| ${readerCount} readers, 1,000 adds per second for ${count / 1000} s; ${WATCHERS} readers ask every millisecond | |
+  console.log(`| ${readerCount} readers, 1,000 adds per second for ${count / 1000} s; ${WATCHERS} readers tell when they have each | |
 |---|---|
 | time until a reader has an add: median, p99, p99.9 | ${[0.5, 0.99, 0.999].map((share) => figure(quantile(lags, share), 1)).join(' ms, ')} ms |
 | delay of the writer's own timer, one add per millisecond: median, p99 | ${[0.5, 0.99].map((share) => figure(quantile(late, share), 1)).join(' ms, ')} ms |
