@@ -94,9 +94,9 @@ export class LogReader {
     const { settings } = this.#state;
     let lookedMs = Number.NEGATIVE_INFINITY;
     while (!this.#state.isClosed) {
-      if (this.#wantsLook || performance.now() - lookedMs >= settings.timing.lookMs) {
+      if (this.#wantsLook || this.#state.now() - lookedMs >= settings.timing.lookMs) {
         this.#wantsLook = false;
-        lookedMs = performance.now();
+        lookedMs = this.#state.now();
         if (!(await this.#follow(connection))) {
           lookedMs = Number.NEGATIVE_INFINITY;
           await this.#pause.wait(LOST_MS);
@@ -104,12 +104,12 @@ export class LogReader {
         }
         succeeded();
       }
-      const block = Math.max(1, Math.ceil(lookedMs + settings.timing.lookMs - performance.now()));
+      const block = Math.max(1, Math.ceil(lookedMs + settings.timing.lookMs - this.#state.now()));
       const entries = await this.#read(connection, block);
       const work = await this.#apply(connection, entries);
       this.#state.changed();
       if (work.work === 'reload') await this.#reload(connection, work.problem);
-      const restMs = Math.min(this.#restMs(entries), lookedMs + settings.timing.lookMs - performance.now());
+      const restMs = Math.min(this.#restMs(entries), lookedMs + settings.timing.lookMs - this.#state.now());
       if (restMs > 0) await this.#rest.wait(restMs);
     }
   }
@@ -167,7 +167,7 @@ export class LogReader {
   }
 
   async #look(connection: RedisConnection): Promise<Look> {
-    const sentMs = performance.now();
+    const sentMs = this.#state.now();
     const facts = await lookAtServer(connection, this.#state.settings.keys);
     if (!facts.isMaster) {
       throw new SharedFilterError('unavailable', 'Cannot follow the log: expected a master, got a replica');

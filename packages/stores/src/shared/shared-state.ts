@@ -10,6 +10,7 @@ import { MOST_HASHES } from './decisions/log-entry.ts';
 import type { LogFollower } from './decisions/log-follower.ts';
 import { isSettled } from './decisions/member-rules.ts';
 import type { ServerFacts, SharedPlan } from './decisions/server-facts.ts';
+import { SleepClock } from './decisions/sleep-clock.ts';
 import { UnconfirmedAdds } from './decisions/unconfirmed-adds.ts';
 import type { FilterKeys } from './redis/filter-keys.ts';
 import type { RedisConnection } from './redis/redis-client.ts';
@@ -80,6 +81,10 @@ export class SharedState {
   #openLength = 0;
   #openTicket: BatchTicket | null = null;
   readonly #watchers = new Set<() => void>();
+  readonly #clock = new SleepClock(
+    () => performance.now(),
+    () => Date.now(),
+  );
 
   constructor(settings: StateSettings) {
     this.settings = settings;
@@ -93,9 +98,14 @@ export class SharedState {
     else if (this.#settledMs === Number.POSITIVE_INFINITY) this.#settledMs = sentMs;
   }
 
+  /** The time by which the age of the filter is told. */
+  now(): number {
+    return this.#clock.now();
+  }
+
   /** The time since which adds may be missing. */
-  ageMs(nowMs = performance.now()): number {
-    return nowMs - (this.follower?.freshAsOfMs ?? Number.NEGATIVE_INFINITY);
+  ageMs(): number {
+    return this.now() - (this.follower?.freshAsOfMs ?? Number.NEGATIVE_INFINITY);
   }
 
   get state(): SharedFilterState {

@@ -1,7 +1,7 @@
 import { until } from '@bloomery/testkit/eventually';
 import { RedisServer } from '@bloomery/testkit/programs/redis-server';
 import { SecretKey } from 'bloomery';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { SharedFilterError } from '../../src/shared/index.ts';
 import { CLIENTS, missing, numbered, openMember } from './members.ts';
 
@@ -66,6 +66,20 @@ test('a caller that waits for an add ends the rest of the reader', async () => {
   await until('an entry that has() asked for', () => b.has('three'));
   await b.waitFor(await a.add('four'), { timeoutMs: 60_000 });
   expect(b.has('four')).toBe(true);
+});
+
+test('a machine that slept answers "maybe" until it has heard of the server again', async () => {
+  await using a = await openMember(server, { name: 'slept' });
+  await a.ready();
+  expect(a.has('never')).toBe(false);
+  // The steady clock stands still while a machine sleeps, and the wall clock goes on.
+  const anHourLater = Date.now() + 3_600_000;
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(anHourLater);
+  expect(a.state).toBe('unsure');
+  expect(a.has('never')).toBe(true);
+  clock.mockRestore();
+  await a.ready();
+  expect(a.has('never')).toBe(false);
 });
 
 test('batches larger than the capacity reach all processes, and the filter grows', async () => {

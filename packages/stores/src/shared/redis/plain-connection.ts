@@ -1,14 +1,13 @@
 /**
  * A connection to Redis by a socket of our own, with the settings of the caller's client. Only the
- * reader of a log has one: it asks a hundred times a second, and there the way through a client is
- * most of the work.
+ * reader of a log has one: it asks a hundred times a second, and the way through a client took a
+ * third of its CPU.
  *
- * CPU per read of the log at 100 entries per second, one process of Node 20, in one run beside
- * other work: by `ioredis` 620 µs, by `redis` 870 µs, by a socket that emits 'data' 255 µs, by one
- * with `onread` 160 µs. A timer alone costs 140 µs there. `onread` gives the bytes to a function in
- * a buffer that is used again, without the machinery of streams. We weighed PUBLISH and SUBSCRIBE,
- * which need no command per entry (90 µs). They have no flow control, need a right that users of
- * Redis lack by default, and every gap would have to be found by a second protocol.
+ * An entry of a log with 100 entries per second costs 263 µs of CPU by this connection and 382 µs
+ * by a copy of `ioredis`, in one run (bench/results/shared-readers.md). `onread` gives the bytes to
+ * a function, in a buffer that is used again, without the machinery of streams. We weighed PUBLISH
+ * and SUBSCRIBE, which need no command per entry. They have no flow control, need a right that
+ * users of Redis lack by default, and would need a second protocol to find gaps.
  *
  * Everything is RESP2 (reply-reader.ts). Where this connection cannot be opened, for whatever
  * reason, the reader takes a copy of the client instead, whose error counts.
