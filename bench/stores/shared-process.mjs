@@ -5,10 +5,14 @@ import { createRequire } from 'node:module';
 import { createSharedFilter } from '../../packages/stores/dist/shared/index.js';
 import { StagedFilter } from '../../packages/stores/dist/shared/staged-filter.js';
 
-const { Redis } = createRequire(new URL('../../packages/stores/package.json', import.meta.url))('ioredis');
+const require = createRequire(new URL('../../packages/stores/package.json', import.meta.url));
+const { Redis } = require('ioredis');
 
-const { port, name, capacity, rate } = JSON.parse(process.argv[2] ?? '{}');
-const redis = new Redis(port, '127.0.0.1', { lazyConnect: true });
+const { port, name, capacity, rate, isLight = true } = JSON.parse(process.argv[2] ?? '{}');
+// A client with a connector of its own is one whose way to the server only it knows, so that the
+// log is read through a copy of it.
+const Connector = require('ioredis/built/connectors/StandaloneConnector.js').default;
+const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, ...(isLight ? {} : { Connector }) });
 const timing = { settleMs: 500 };
 const filter = await createSharedFilter({ redis, name, capacity, falsePositiveRate: rate, timing });
 
@@ -58,7 +62,7 @@ const ORDERS = {
     return { end: now(), seconds: ownSeconds() };
   },
   async cpu() {
-    return { seconds: ownSeconds() };
+    return { seconds: ownSeconds(), entries: filter.stats().entries };
   },
   /** Adds keys at a steady rate, and tells when each was added. */
   async pace({ prefix, count, perSecond }) {

@@ -4,10 +4,12 @@
  *
  *     npm run build && node bench/stores/shared.mjs > bench/results/shared.md
  *
- * Needs redis-server. `--quick` takes a tenth of the work, `--only fill`, `claims`, `check` or
- * `pace` one table. CPU times are those of the processes concerned, so other work on the machine
- * does not count; wall times need an idle machine. The delay of the writer's own timer says how
- * busy the machine was: a reader cannot be more punctual than that.
+ * Needs redis-server. `--quick` takes a tenth of the work, `--only fill`, `claims`, `check`,
+ * `read` or `pace` one table. `--readers N` sets the number of readers in `pace`, and `--client`
+ * lets them read the log through copies of the client. CPU times are those of the processes
+ * concerned, so other work on the machine does not count; wall times need an idle machine. The
+ * delay of the writer's own timer says how busy the machine was: a reader cannot be more punctual
+ * than that.
  */
 
 import { fork, spawn } from 'node:child_process';
@@ -95,7 +97,7 @@ const figure = (value, digits = 2) => value.toLocaleString('en', { maximumFracti
 
 console.log(`# The shared filter
 
-By \`node bench/stores/shared.mjs${QUICK ? ' --quick' : ''}\`: Redis ${/redis_version:(\S+)/.exec(await redis.info('server'))?.[1]}, Node ${process.version}, load ${figure(loadavg()[0] ?? 0, 1)} at the start, ${readFileSync('/proc/cpuinfo', 'utf8').match(/^processor/gm)?.length} cores.
+By \`node bench/stores/${['shared.mjs', ...process.argv.slice(2)].join(' ')}\`: Redis ${/redis_version:(\S+)/.exec(await redis.info('server'))?.[1]}, Node ${process.version}, load ${figure(loadavg()[0] ?? 0, 1)} at the start, ${readFileSync('/proc/cpuinfo', 'utf8').match(/^processor/gm)?.length} cores.
 `);
 
 /** @param {string} row */
@@ -181,8 +183,40 @@ if (wants('check')) {
   await Promise.all(members.map((member) => member.end()));
 }
 
+// The cost of reading the log, through a light connection and through a copy of the client.
+if (wants('read')) {
+  const plan = { name: 'read', capacity: 100_000, rate: 1e-6 };
+  const [writer] = /** @type {[Member]} */ (await open(plan, 1));
+  const ways = [
+    { what: 'a light connection', readers: await open(plan, WATCHERS) },
+    { what: 'a copy of `ioredis`', readers: await open({ ...plan, isLight: false }, WATCHERS) },
+  ];
+  const costs = () =>
+    Promise.all(ways.map(({ readers }) => Promise.all(readers.map((reader) => reader.ask('cpu')))));
+  const count = QUICK ? 5000 : 20_000;
+  // The code of the readers is compiled in the first seconds.
+  await writer.ask('pace', { prefix: 'warm', count, perSecond: 1000 });
+  const before = await costs();
+  await writer.ask('pace', { prefix: 'paced', count, perSecond: 1000 });
+  const after = await costs();
+  const rows = ways.map(({ what }, way) => {
+    const each = after[way].map(
+      ({ seconds, entries }, i) =>
+        (1e6 * (seconds - before[way][i].seconds)) / (entries - before[way][i].entries),
+    );
+    return `| ${what} | ${figure(quantile(each, 0.5), 0)} µs | ${each.map((us) => figure(us, 0)).join(', ')} |`;
+  });
+  console.log(`| CPU of a reader per entry of the log, 1,000 adds per second for ${count / 1000} s, by | median | each reader |
+|---|---|---|
+${rows.join('\n')}
+`);
+  await Promise.all([writer, ...ways.flatMap(({ readers }) => readers)].map((member) => member.end()));
+}
+
 // The time until another process sees an add.
-if (wants('pace')) for (const count of QUICK ? [5] : [10, 25, 50]) await pace(count);
+const asked = process.argv.indexOf('--readers');
+const readerCounts = asked < 0 ? (QUICK ? [5] : [10, 25, 50]) : [Number(process.argv[asked + 1])];
+if (wants('pace')) for (const count of readerCounts) await pace(count);
 
 redis.disconnect();
 const gone = once(server, 'exit');
@@ -211,9 +245,10 @@ async function perKeyScripts(/** @type {number} */ keys) {
 /** Adds at a steady rate, of which some of the readers tell when they see them. */
 async function pace(/** @type {number} */ readerCount) {
   const name = `pace${readerCount}`;
-  const members = await open({ name, capacity: 100_000, rate: 1e-6 }, readerCount + 1);
+  const isLight = !process.argv.includes('--client');
+  const members = await open({ name, capacity: 100_000, rate: 1e-6, isLight }, readerCount + 1);
   const [writer, ...readers] = /** @type {[Member, ...Member[]]} */ (members);
-  const count = QUICK ? 3000 : 20_000;
+  const count = QUICK ? 10_000 : 20_000;
   // The code of 51 processes that have just started is not compiled yet.
   await writer.ask('pace', { prefix: 'warm', count: count / 2, perSecond: 1000 });
   const watching = readers.slice(0, WATCHERS).map((reader) => reader.ask('watch', { count }));
