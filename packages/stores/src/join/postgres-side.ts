@@ -182,9 +182,9 @@ const FILTER = 'bloomery_filter';
 /**
  * The query, with the parameter as a row beside it. PostgreSQL puts a parameter into the plan as a
  * constant, and copies it for each place that names it. A filter of 2 MB with seven hashes would be
- * seven filters in seven places of memory, which no cache holds. As a value of a row it exists
- * once. With 1 million keys a row of the far table then cost 420 ns of the server's CPU instead of
- * 520 ns, where a bare scan cost 120 ns. `offset 0` keeps the planner from merging the two.
+ * seven filters in seven places of memory, which no cache holds. As the value of a row it exists
+ * once: the condition took 3.6 times the CPU of a bare scan, and 4.7 times with the copies
+ * (bench/results/stores-join-cpu.md). `offset 0` keeps the planner from merging the two.
  */
 function withFilter(query: string): string {
   return (
