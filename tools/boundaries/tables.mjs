@@ -82,6 +82,7 @@ export const ROOMS = {
   reconcile: [
     'reconcile-error.ts',
     ['wire', 'symbols', 'sets'],
+    'one-way',
     'math',
     'session',
     'key-set',

@@ -1,0 +1,136 @@
+/**
+ * The tree of one set: a binary trie over the hashes of the keys in which nodes with a single child
+ * are left out (a Patricia trie), so that n keys have n - 1 inner nodes. Hashing balances it: the
+ * leaves lie log2 n + 1/3 nodes deep on average, whatever the keys are.
+ *
+ * A leaf has a value of 64 bits that depends on its key, and an inner node has the XOR of its
+ * children's values. Equal subtrees of two sets have equal values, wherever they hang. Unequal ones
+ * have equal values with probability 2^-64, because leaf values are a mixed form of the hash: the
+ * XOR of the hashes themselves would leave their order visible in the values.
+ *
+ * The nodes lie in typed arrays of 28 bytes per key. The tree is built once and does not change:
+ * keys that come and go would need linked nodes, and sets that change all the time have `KeySet`.
+ */
+
+/** A child of an inner node: its number, or ~i for leaf i. */
+type Child = number;
+
+export interface HashTree {
+  /** Number of leaves. */
+  readonly size: number;
+  /** The place of each leaf's key in its source. */
+  readonly places: Uint32Array;
+  /** Values of the leaves, lower and upper halves in turn. */
+  readonly leaves: Int32Array;
+  /** Values of the inner nodes. */
+  readonly inner: Int32Array;
+  readonly left: Int32Array;
+  readonly right: Int32Array;
+  /** The root, or null if there are no keys. */
+  readonly root: Child | null;
+}
+
+/** Builds the tree from hashes, lower and upper halves in turn. Repeated hashes count once. */
+export function hashTree(words: Int32Array): HashTree {
+  const places = risingPlaces(words);
+  const size = places.length;
+  const leaves = new Int32Array(2 * size);
+  for (let i = 0; i < size; i++) setLeafValue(leaves, i, words[2 * places[i]], words[2 * places[i] + 1]);
+  const count = Math.max(0, size - 1);
+  const inner = new Int32Array(2 * count);
+  const left = new Int32Array(count);
+  const right = new Int32Array(count);
+  const valueAt = (child: Child, half: number) =>
+    child < 0 ? leaves[2 * ~child + half] : inner[2 * child + half];
+
+  // Inner node i divides leaf i from leaf i + 1. It is the parent of its neighbours with longer
+  // common prefixes. `open` holds the nodes whose right side is not complete, deepest last; their
+  // prefixes grow, so there are never more than 64 of them.
+  const open = new Int32Array(64);
+  const prefixes = new Int32Array(64);
+  let depth = 0;
+  const close = (last: Child): number => {
+    const node = open[--depth];
+    right[node] = last;
+    for (let half = 0; half < 2; half++)
+      inner[2 * node + half] = valueAt(left[node], half) ^ valueAt(last, half);
+    return node;
+  };
+  for (let i = 0; i < count; i++) {
+    const prefix = commonPrefix(words, places[i], places[i + 1]);
+    let last: Child = ~i;
+    while (depth > 0 && prefixes[depth - 1] > prefix) last = close(last);
+    left[i] = last;
+    prefixes[depth] = prefix;
+    open[depth++] = i;
+  }
+  let root: Child = ~count;
+  while (depth > 0) root = close(root);
+  return { size, places, leaves, inner, left, right, root: size === 0 ? null : root };
+}
+
+/** Number of leading bits in which two hashes agree. */
+function commonPrefix(words: Int32Array, a: number, b: number): number {
+  const high = words[2 * a + 1] ^ words[2 * b + 1];
+  return high !== 0 ? Math.clz32(high) : 32 + Math.clz32(words[2 * a] ^ words[2 * b]);
+}
+
+/** A permutation of 64 bits in three rounds, so that different hashes have different values. */
+function setLeafValue(leaves: Int32Array, i: number, low: number, high: number): void {
+  let b = low ^ mix(high ^ 0x2545f491);
+  const a = high ^ mix(b ^ 0x4f6cdd1d);
+  b ^= mix(a ^ 0x1b873593);
+  leaves[2 * i] = b;
+  leaves[2 * i + 1] = a;
+}
+
+function mix(x: number): number {
+  let z = Math.imul(x ^ (x >>> 16), 0x21f0aaad);
+  z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
+  return z ^ (z >>> 15);
+}
+
+/** The places of the hashes in rising order, each hash once. */
+function risingPlaces(words: Int32Array): Uint32Array {
+  const places = sortedByHigh(words);
+  const below = (p: number, q: number) =>
+    words[2 * p + 1] === words[2 * q + 1] && words[2 * p] >>> 0 < words[2 * q] >>> 0;
+  let size = 0;
+  for (const place of places) {
+    // Few hashes share their upper half: 12,000 pairs of 10 million.
+    let at = size;
+    while (at > 0 && below(place, places[at - 1])) at--;
+    const before = places[at - 1];
+    if (at > 0 && words[2 * before] === words[2 * place] && words[2 * before + 1] === words[2 * place + 1])
+      continue;
+    if (at < size) places.copyWithin(at + 1, at, size);
+    places[at] = place;
+    size++;
+  }
+  return size === places.length ? places : places.slice(0, size);
+}
+
+/**
+ * The places in the order of the upper halves, by three passes of 11 bits that each keep the order
+ * of the pass before.
+ */
+function sortedByHigh(words: Int32Array): Uint32Array {
+  const count = words.length / 2;
+  let from = Uint32Array.from({ length: count }, (_, i) => i);
+  let to = new Uint32Array(count);
+  const ends = new Uint32Array(2048);
+  for (let shift = 0; shift < 32; shift += 11) {
+    ends.fill(0);
+    for (let i = 0; i < count; i++) ends[(words[2 * i + 1] >>> shift) & 2047]++;
+    for (let d = 0, sum = 0; d < 2048; d++) {
+      sum += ends[d];
+      ends[d] = sum - ends[d];
+    }
+    for (let i = 0; i < count; i++) {
+      const place = from[i];
+      to[ends[(words[2 * place + 1] >>> shift) & 2047]++] = place;
+    }
+    [from, to] = [to, from];
+  }
+  return from;
+}
