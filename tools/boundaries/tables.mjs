@@ -81,7 +81,7 @@ export const ROOMS = {
   sim: ['simulation-error.ts', 'engine', 'network', 'explorer'],
   reconcile: [
     'reconcile-error.ts',
-    ['wire', 'symbols', 'sets'],
+    ['wire', 'symbols', 'sets', 'negentropy'],
     'one-way',
     'math',
     'session',
