@@ -82,7 +82,7 @@ export const ROOMS = {
   reconcile: [
     'reconcile-error.ts',
     ['wire', 'symbols', 'sets', 'negentropy'],
-    'one-way',
+    ['one-way', 'automerge'],
     'math',
     'session',
     'key-set',
