@@ -1,6 +1,6 @@
 import { withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
-import { FrameError, SecretKey } from 'bloomery';
+import { FrameError, SecretKey, useKernel } from 'bloomery';
 import { expect, test } from 'vitest';
 import { ReconcileError } from '../reconcile-error.ts';
 import { ReconciliationTree } from './reconciliation-tree.ts';
@@ -28,6 +28,20 @@ test('TreeSummary: what is encoded can be decoded, and finds the same keys', () 
   const found = other.surelyMissing(again, { correction: 5 }).keys;
   expect(found).toEqual(other.surelyMissing(tree.summary({ bitsPerKey: 16 }), { correction: 5 }).keys);
   expect(found).toContain('elk');
+});
+
+/** Written once; every release reads it. */
+const GOLDEN =
+  '424c4d540126000000424c4d59010100010000000000000000300000000008000000000000b1976e391fe4bbb35fe3' +
+  '424c4d5901010001000000000000000010000000000300000000000018510ac330fd';
+
+test('TreeSummary: the same keys give the golden bytes, in both kernels', () => {
+  for (const kernel of ['javascript', 'wasm'] as const) {
+    useKernel(kernel);
+    const bytes = new ReconciliationTree(['dog', 'cat', 'bee', 'ant']).summary({ bitsPerKey: 16 }).encode();
+    expect([...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')).toBe(GOLDEN);
+  }
+  useKernel('auto');
 });
 
 test('TreeSummary: every strict prefix, and every longer message, is refused', () => {
