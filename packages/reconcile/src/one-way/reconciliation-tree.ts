@@ -10,9 +10,10 @@
  * correction level c finds more keys and visits more nodes.
  *
  * Its point is that the walk visits O(d log n) nodes for d differences, where a plain filter is
- * asked about all n keys. We do not use it ourselves: at equal bytes it finds less than a plain
- * filter in every cell of bench/results/reconcile-methods.md, and that table says from which n on
- * the walk is cheaper.
+ * asked about all n keys: 3 ms instead of 56 ms of processor time for a million keys, 100
+ * differences and c = 2. We do not use it ourselves. At equal bytes it never finds more than a
+ * plain filter (80 % against 98 % here), and building the tree takes 215 ms, so it pays only if
+ * the tree is kept. bench/results/reconcile-methods.md has all sizes.
  */
 
 import {

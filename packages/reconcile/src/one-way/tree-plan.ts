@@ -5,8 +5,8 @@
  * A leaf that differs lies below about log2 n + 1/3 inner nodes, and all of them differ as well.
  * Each of these is a false positive of the inner filter with rate f. The search prunes at c + 1
  * of them in a row, so it arrives if no such run is among them, and reports the leaf unless the
- * leaf filter has a false positive. The model takes the mean depth for all leaves. It was within 4
- * points of the measured shares in all 24 cells of bench/results/reconcile-methods.md.
+ * leaf filter has a false positive. The model takes the mean depth for all leaves. It was within
+ * 1.5 points of the measured shares in all 24 cells of bench/results/reconcile-methods.md.
  */
 
 /** Hashes of a filter with this many bits per key: ln 2 times the bits, at least one. */
