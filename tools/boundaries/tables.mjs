@@ -145,6 +145,7 @@ export const ROOMS = {
       'hashing',
       'streaming',
       'joining',
+      'reconciling',
       'sharing',
       'text',
       'documents',

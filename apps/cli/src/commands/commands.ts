@@ -22,6 +22,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['union', 'intersect'], load: () => import('./combine.ts') },
   { names: ['similar'], load: () => import('./similar.ts') },
   { names: ['join'], load: () => import('./join.ts') },
+  { names: ['reconcile'], load: () => import('./reconcile.ts') },
   { names: ['redis'], load: () => import('./redis.ts') },
   { names: ['layer'], load: () => import('./layer.ts') },
   { names: ['index'], load: () => import('./text-index.ts') },
