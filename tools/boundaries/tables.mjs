@@ -99,7 +99,7 @@ export const ROOMS = {
     'proxy',
     'peers/objects',
     'peers',
-    ['peers/squids', 'peers/groups'],
+    ['peers/squids', 'peers/groups', 'peers/warming'],
     'node',
     'simulation',
   ],

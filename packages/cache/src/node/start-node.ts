@@ -122,6 +122,7 @@ class RunningNode implements CacheNode {
       proxies: () => this.#proxies.set,
       listen: () => this.listen,
       remove: (key) => this.removeKey(key),
+      roomBytes: () => this.#roomBytes(),
     });
     this.#admin = new AdminPort({
       name,
@@ -133,6 +134,7 @@ class RunningNode implements CacheNode {
       status: () => this.status(),
       purge: (url) => this.purge(url),
       purgeFleet: (url) => this.purgeFleet(url),
+      warmUp: () => this.#neighbours.warmUp,
     });
     this.#servers = new NodeServers(
       {
@@ -421,6 +423,13 @@ class RunningNode implements CacheNode {
 
   #longestStored({ limits }: NodeConfig): number {
     return Math.min(limits.storedObjectBytes, this.#open?.maxBodyBytes ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Free bytes of the disk, or of the memory if there is no disk. */
+  #roomBytes(): number {
+    const { memory, disk } = this.#open?.statistics() ?? {};
+    const tier = disk ?? memory;
+    return tier === undefined ? 0 : Math.max(0, tier.capacityBytes - tier.bytes);
   }
 
   async #reports(): Promise<TeamReport> {

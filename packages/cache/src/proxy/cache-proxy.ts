@@ -35,6 +35,7 @@ import type { ProxyContext, ProxyFlight } from './flight/shared-response.ts';
 import { OriginClient } from './origin/origin-client.ts';
 import type { ProxyOptions } from './proxy-options.ts';
 import { ONLY_IF_CACHED, RequestFlow } from './request-flow.ts';
+import type { ResponseSource } from './response-source.ts';
 import { type Route, Router } from './route.ts';
 
 /** A running proxy. Not called `Proxy`, because JavaScript has one. */
@@ -57,6 +58,11 @@ export interface CacheProxy {
    * has no route to its origin, or if the response cannot be shared.
    */
   fetchForNode(request: RequestHead, decision: FetchDecision): ProxyFlight | null;
+  /**
+   * Begins to fetch the object of a key from one source alone. Null if this node has no route to
+   * its origin, or if the response cannot be shared.
+   */
+  fetchFrom(request: RequestHead, decision: FetchDecision, source: ResponseSource): ProxyFlight | null;
   readonly activity: ProxyActivity;
   /** Ends tunnels and connections to origins at once; running requests fail. */
   close(): Promise<void>;
@@ -197,6 +203,11 @@ class RunningProxy implements CacheProxy {
   fetchForNode(request: RequestHead, decision: FetchDecision): ProxyFlight | null {
     const route = this.#router.routeOfKey(request.key);
     return 'key' in route ? this.#flow.fetchForNode(request, route, decision) : null;
+  }
+
+  fetchFrom(request: RequestHead, decision: FetchDecision, source: ResponseSource): ProxyFlight | null {
+    const route = this.#router.routeOfKey(request.key);
+    return 'key' in route ? this.#flow.fetchFrom(request, route, decision, source) : null;
   }
 
   get activity(): ProxyActivity {

@@ -260,6 +260,33 @@ export class RequestFlow {
     return flight;
   }
 
+  /**
+   * Begins a fetch from one source alone, for which no client waits and which none can join: the
+   * source may refuse, and a client would have asked others. Null if the response cannot be shared,
+   * or if only the origin may be asked for it.
+   */
+  fetchFrom(
+    request: RequestHead,
+    route: Route,
+    decision: FetchDecision,
+    source: ResponseSource,
+  ): ProxyFlight | null {
+    const { flights } = this.#context;
+    if (!isShareable(request, decision) || flights.isOnlyAtOrigin(request.key)) return null;
+    const flight = flights.begin(request.key, 'alone', this.#variant(request, decision));
+    const sources = [this.#verified(request, source)];
+    new FetchJob(this.#context, {
+      request,
+      route,
+      sources,
+      decision,
+      first: null,
+      flight,
+      body: null,
+    }).start();
+    return flight;
+  }
+
   /** The variant that the request will get, as far as it is known (`flight/flights.ts`). */
   #variant({ key, headers }: RequestHead, decision: FetchDecision): string {
     const stored = decision.kind === 'validate' ? namesOf(decision.response.varied) : decision.variedBy;

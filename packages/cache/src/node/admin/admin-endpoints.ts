@@ -24,6 +24,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
+import { WarmError } from '../../peers/warming/warm-error.ts';
+import type { WarmUp } from '../../peers/warming/warm-up.ts';
 import { closeAfter } from '../../safety/node-internals.ts';
 import { textFields } from '../../safety/own-answer.ts';
 import { isUnkeyed } from '../../safety/unkeyed-fields.ts';
@@ -46,6 +48,8 @@ export interface AdminEndpointsOptions {
   readonly purge: (url: string) => Promise<number>;
   /** The same for this node and its neighbours. */
   readonly purgeFleet: (url: string) => Promise<FleetPurge>;
+  /** The warm-up of the node; throws a `WarmError` if it can have none. */
+  readonly warmUp: () => Pick<WarmUp, 'status' | 'start' | 'stop'>;
 }
 
 /**
@@ -90,8 +94,8 @@ async function replyTo(
   const target = request.url ?? '';
   const query = target.indexOf('?');
   const endpoint = target.slice(ADMIN_PREFIX.length, query < 0 ? undefined : query);
-  const wanted = endpoint === 'purge' ? 'POST' : 'GET';
   const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const wanted = endpoint === 'purge' || (endpoint === 'warm' && !isRead) ? 'POST' : 'GET';
   if (!isAdminPath(target) || !ENDPOINTS.includes(endpoint))
     return {
       status: 404,
@@ -111,6 +115,7 @@ async function replyTo(
   if (endpoint === 'metrics') return { status: 200, type: METRICS_TYPE, body: await options.metrics() };
   if (endpoint === 'status') return json(await options.status());
   const parameters = new URLSearchParams(query < 0 ? '' : target.slice(query + 1));
+  if (endpoint === 'warm') return warmReply(parameters, isRead, options);
   const url = parameters.get('url');
   if (url === null)
     return {
@@ -124,6 +129,45 @@ async function replyTo(
     if (error instanceof TypeError) return { status: 400, body: `${error.message}\n` };
     return { status: 500, body: `Not purged: ${(error as Error).message}\n` };
   }
+}
+
+/** GET tells the state of the warm-up, POST begins one or stops it. */
+function warmReply(
+  parameters: URLSearchParams,
+  isRead: boolean,
+  { warmUp }: Pick<AdminEndpointsOptions, 'warmUp'>,
+): Reply {
+  try {
+    const up = warmUp();
+    const from = parameters.get('from');
+    if (isRead) return json(up.status);
+    if (parameters.has('stop')) up.stop();
+    else if (from === null)
+      return {
+        status: 400,
+        body: `Expected the neighbour: POST ${ADMIN_PREFIX}warm?from=http%3A%2F%2F10.0.0.2%3A3129\n`,
+      };
+    else
+      up.start({
+        from,
+        isDryRun: parameters.has('dry-run'),
+        maxBytes: amount(parameters, 'max-bytes'),
+        bytesPerSecond: amount(parameters, 'rate'),
+      });
+    return json(up.status);
+  } catch (error) {
+    if (error instanceof WarmError) return { status: 409, body: `${error.message}\n` };
+    if (error instanceof RangeError) return { status: 400, body: `${error.message}\n` };
+    throw error;
+  }
+}
+
+function amount(parameters: URLSearchParams, name: string): number | undefined {
+  const text = parameters.get(name);
+  if (text === null) return undefined;
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new RangeError(`Cannot warm up: expected ${name} as a number of bytes, got ${text}`);
+  return Number(text);
 }
 
 function refusalOf(request: IncomingMessage, client: string, options: AdminEndpointsOptions): Reply | null {
@@ -158,4 +202,4 @@ function json(value: unknown): Reply {
   return { status: 200, type: 'application/json', body: `${JSON.stringify(value, null, 2)}\n` };
 }
 
-const ENDPOINTS = ['health', 'ready', 'status', 'metrics', 'purge'];
+const ENDPOINTS = ['health', 'ready', 'status', 'metrics', 'purge', 'warm'];

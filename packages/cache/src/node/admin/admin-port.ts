@@ -36,7 +36,7 @@ export class AdminPort {
   /** Takes the clients and hosts of a configuration. */
   configure({ adminClients, adminHosts }: NodeConfig): void {
     const admins = new ClientGuard({ allow: adminClients });
-    const { stopping, ready, metrics, status, purge, purgeFleet } = this.#options;
+    const { stopping, ready, metrics, status, purge, purgeFleet, warmUp } = this.#options;
     this.#endpoints = {
       allows: (address) => admins.allows(address),
       hosts: adminHosts,
@@ -46,6 +46,7 @@ export class AdminPort {
       status,
       purge,
       purgeFleet,
+      warmUp,
     };
   }
 

@@ -62,6 +62,8 @@ export class FleetMember implements FleetAccess {
   readonly #medium: FleetMedium;
   /** The transport that reaches all nodes of the fleet. */
   readonly #transport: Transport;
+  /** The transport that reaches the nodes with which summaries are exchanged. */
+  readonly near: Transport;
   /** The election and the other groups, or null if this node is in no group. */
   readonly #groups: { readonly beats: LeaderBeats; readonly between: BetweenGroups } | null;
   readonly #memoryLimitBytes: number;
@@ -85,6 +87,7 @@ export class FleetMember implements FleetAccess {
       config.nats === null
         ? this.#transport
         : new GroupTransport(this.#transport, config.group?.name ?? null);
+    this.near = near;
     this.#groups = this.#joinGroup(options, near);
     this.directory = new PeerHub({
       transport: near,

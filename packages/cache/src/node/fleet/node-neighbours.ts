@@ -13,6 +13,8 @@ import { checkPem } from '@bloomery/transport/http';
 import type { FleetReport, SquidsReport } from '../../peers/peer-report.ts';
 import type { PurgeReach } from '../../peers/purges/purge-exchange.ts';
 import { DIGEST_PATH } from '../../peers/squids/digest-answer.ts';
+import { WarmError } from '../../peers/warming/warm-error.ts';
+import type { WarmUp } from '../../peers/warming/warm-up.ts';
 import type { PolicyOptions } from '../../policy/index.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { ResponseStore } from '../../store/response-store.ts';
@@ -27,6 +29,7 @@ import { FROM_WORKER, neighbourNames, type Relay } from '../workers/relay.ts';
 import type { Team } from '../workers/team.ts';
 import { FleetMember } from './fleet-member.ts';
 import { prepareMedium } from './media/prepare-medium.ts';
+import { NodeWarming } from './node-warming.ts';
 import { type FleetAccess, ObjectExchange } from './object-exchange.ts';
 import { openPeerPort, type PeerPort } from './peer-port.ts';
 import { purgeMemory } from './purge-file.ts';
@@ -49,6 +52,8 @@ export interface NodeNeighboursOptions {
   readonly listen: () => readonly ListenAddress[];
   /** Removes a key that a neighbour purged. */
   readonly remove: (key: string) => Promise<unknown>;
+  /** Bytes that can be stored without evicting anything. */
+  readonly roomBytes: () => number;
 }
 
 export class NodeNeighbours {
@@ -56,6 +61,8 @@ export class NodeNeighbours {
   /** This node in its fleet; null if it has no neighbours, or if its primary has them. */
   #member: FleetMember | null = null;
   #exchange: ObjectExchange | null = null;
+  /** Warm-ups; null with workers, and without neighbours. */
+  #warming: NodeWarming | null = null;
   #peerPort: PeerPort | null = null;
   /** This node as a sibling of Squids; null if it serves none. */
   #squidService: SquidService | null = null;
@@ -140,6 +147,13 @@ export class NodeNeighbours {
     return true;
   }
 
+  /** The warm-up of this node from a neighbour. Throws if it can have none. */
+  get warmUp(): WarmUp {
+    if (this.#warming !== null) return this.#warming.up;
+    const why = this.#options.team === null ? 'one without neighbours' : 'one with workers';
+    throw new WarmError('unsupported', `expected a node with neighbours and without workers, got ${why}`);
+  }
+
   /** Tells a purge to the fleet. Null if there is none. */
   async purge(key: string, waitMs: number): Promise<PurgeReach | null> {
     return this.#fleet?.purge(key, waitMs) ?? null;
@@ -183,6 +197,7 @@ export class NodeNeighbours {
 
   /** Says goodbye. Answers that run go on. */
   drain(): void {
+    this.#warming?.close();
     this.#exchange?.leave();
     this.#member?.drain();
   }
@@ -240,6 +255,18 @@ export class NodeNeighbours {
       fetchForNode: (request, decision) => proxies().proxy.fetchForNode(request, decision),
       event,
     });
+    if (this.#member !== null)
+      this.#warming = new NodeWarming({
+        member: this.#member,
+        exchange: this.#exchange,
+        config: peers,
+        store,
+        flights: flights.own,
+        policy,
+        proxies,
+        roomBytes: this.#options.roomBytes,
+        event,
+      });
   }
 
   #serveSquids({ squids }: NodeConfig, store: ResponseStore): void {

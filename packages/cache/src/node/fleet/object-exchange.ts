@@ -24,7 +24,12 @@ import { HotObjects } from '../../peers/decisions/hot-objects.ts';
 import { OriginYields } from '../../peers/decisions/origin-yields.ts';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import { type AskTools, NeighbourAsk } from '../../peers/neighbour-ask.ts';
-import type { NeighbourDirectory, NeighbourReport } from '../../peers/neighbour-port.ts';
+import type {
+  Neighbour,
+  NeighbourDirectory,
+  NeighbourPort,
+  NeighbourReport,
+} from '../../peers/neighbour-port.ts';
 import { NeighbourSource, type NeighbourSourceOptions } from '../../peers/neighbour-source.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { PeerEntry, type PeerEntryOptions, type PeerEntryStatistics } from '../../peers/peer-entry.ts';
@@ -33,11 +38,14 @@ import { RunningAsks } from '../../peers/running-asks.ts';
 import type { SquidNeighbours } from '../../peers/squids/squid-neighbours.ts';
 import { SummaryFeed, type SummarySink } from '../../peers/summary-feed.ts';
 import { isPeerCopy, type PolicyOptions, shareableUntil } from '../../policy/index.ts';
+import type { RequestHead } from '../../policy/message-head.ts';
 import { hasSecretQuery } from '../../policy/secret-queries.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { ProxyFlights } from '../../proxy/flight/shared-response.ts';
 import { OriginClient } from '../../proxy/origin/origin-client.ts';
+import { OriginError } from '../../proxy/origin/origin-error.ts';
 import type { SourcesBeforeOrigin } from '../../proxy/proxy-options.ts';
+import type { ResponseSource } from '../../proxy/response-source.ts';
 import { AddressGuard } from '../../safety/address-guard.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { ResponseStore } from '../../store/response-store.ts';
@@ -92,6 +100,8 @@ export class ObjectExchange {
   #isStarted = false;
   /** The sources of a fetch before its origin, for the proxy. */
   readonly sources: SourcesBeforeOrigin;
+  /** One neighbour as the only source of an object. The response is stored as this node's own. */
+  readonly sourceOf: (neighbour: Neighbour, request: RequestHead) => NeighbourSource;
 
   constructor(options: ObjectExchangeOptions) {
     const { fleet, config, store, flights, policy, limits, event, squids } = options;
@@ -156,6 +166,16 @@ export class ObjectExchange {
       decision.kind === 'fetch' && decision.shareable
         ? [new NeighbourSource({ ...fetching, request, origin, isWithinGroup: isForNode })]
         : [];
+    this.sourceOf = (neighbour, request) =>
+      new NeighbourSource({
+        ...fetching,
+        request,
+        origin: NO_ORIGIN,
+        port: onlyNeighbour(neighbour),
+        budgetMs: ONLY_SOURCE_MS,
+        copies: false,
+        yields: null,
+      });
     this.#feed = new SummaryFeed({
       store,
       hashes: (key) => port.hashes(key),
@@ -220,6 +240,29 @@ export class ObjectExchange {
   close(): void {
     this.#client.close();
   }
+}
+
+/** Time for the head of an object from the only neighbour that is asked. No client waits for it. */
+const ONLY_SOURCE_MS = 10_000;
+
+/** The place of the origin in a fetch that must not ask it. */
+const NO_ORIGIN: ResponseSource = {
+  name: 'no origin',
+  ask(_request, handler) {
+    handler.onError(new OriginError('destination_unavailable', 'The origin is not asked'));
+    return { abort() {}, fail() {}, pause() {}, resume() {} };
+  },
+};
+
+/** A plan with one question. Its result says nothing about the neighbour's summary. */
+function onlyNeighbour(neighbour: Neighbour): NeighbourPort {
+  const question = { neighbour, headDeadlineMs: ONLY_SOURCE_MS, hedgeAfterMs: null };
+  return {
+    plan: (_request, again) => ({ asks: again === true ? [] : [question], afterwards: 'origin' }),
+    askOwner: async () => null,
+    find: () => null,
+    report() {},
+  };
 }
 
 /** A Squid is asked in its own way, and every other neighbour in that of the fleet. */
