@@ -1,3 +1,5 @@
+import type { Service } from '@bloomery/transport';
+import { SetSubscriber } from 'bloomery/wire';
 import { expect, test } from 'vitest';
 import { hashOf, KEY_ID, SCHEME, SummaryLab } from '../../test/peers/summary-lab.ts';
 import { OwnSummary, type OwnSummaryOptions } from './own-summary.ts';
@@ -61,6 +63,41 @@ test('OwnSummary publishes many changes in messages of one datagram each, if the
   await lab.clock.advance(2000);
   expect(keys.some((key) => lab.finds(key))).toBe(false);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(400);
+});
+
+test('OwnSummary answers a neighbour that missed hundreds of updates with what it missed', async () => {
+  const lab = new SummaryLab();
+  let answer: Service = () => new Uint8Array(0);
+  const transport = {
+    publish: () => {},
+    serve: (_topic: string, service: Service) => {
+      answer = service;
+      return () => {};
+    },
+  };
+  const { own, keep } = await start({ transport }, lab);
+  for (let i = 0; i < 20_000; i++) keep(`before ${i}`);
+  await lab.clock.advance(2000);
+  let away = new SetSubscriber({ publisherId: KEY_ID, maxPositions: 1e6 });
+  const ask = async () => {
+    const answered = Promise.resolve(answer(away.request(), 'b'));
+    await lab.clock.advance(100);
+    return answered;
+  };
+  const full = await ask();
+  away.receive(full);
+  for (let i = 0; i < 1000; i++) {
+    keep(`after ${i}`);
+    await lab.clock.advance(300);
+  }
+  expect(own.updates).toBeGreaterThan(900);
+  const missed = await ask();
+  away.receive(missed);
+  const held = { size: away.size, status: away.status };
+  away = new SetSubscriber({ publisherId: KEY_ID, maxPositions: 1e6 });
+  away.receive(await ask());
+  expect(held).toEqual({ size: away.size, status: 'current' });
+  expect(missed.length).toBeLessThan(full.length / 8);
 });
 
 test('OwnSummary lets a key go before it is stale, without an event', async () => {

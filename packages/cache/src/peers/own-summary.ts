@@ -47,6 +47,14 @@ export interface OwnSummaryOptions {
   readonly published?: () => void;
 }
 
+/**
+ * Generations that a delta can start from. A busy node publishes four per second, so these are 68
+ * minutes: a neighbour that was away for that time gets what it missed, 1 to 3 bytes per change,
+ * where the full state takes 1.2 for each object and a session of reconciliation 12 to 24 per
+ * change (bench/results/catch-up.md). With 256, as the library has it, it was a minute. The
+ * library bounds the bytes of all of them as well, by 1 MiB.
+ */
+const HISTORY = 16_384;
 /** The universe of an empty node; it grows with the set. */
 const FIRST_UNIVERSE = 2 ** 20;
 const HEARTBEAT_MS = 5000;
@@ -85,6 +93,7 @@ export class OwnSummary {
       universe: FIRST_UNIVERSE,
       keyId,
       scheme,
+      historyGenerations: HISTORY,
     });
     this.#limits = { ...SEND_LIMITS, ...limits, bytesPerSecond: options.bandwidth };
     this.#keeper = new SummaryKeeper({
