@@ -13,6 +13,7 @@ import { type Command, Option } from 'commander';
 import { withExamples } from '../command-options.ts';
 import { registerPeers } from '../fleet/cache-peers.ts';
 import { registerPurge } from '../fleet/cache-purge.ts';
+import { registerWarm } from '../fleet/cache-warm.ts';
 import { write, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -39,6 +40,7 @@ export function register(program: Command): void {
   command.action(run);
   registerPeers(command);
   registerPurge(command);
+  registerWarm(command);
   command.addHelpText(
     'after',
     `
