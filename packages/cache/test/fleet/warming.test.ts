@@ -1,10 +1,17 @@
 /** Warm-ups between real nodes, each in a process of its own. */
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { checkedGet } from '@bloomery/testkit/fleet/checked-get';
+import { FLEET_SECRET } from '@bloomery/testkit/fleet/fleet';
 import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
 import { knownPath } from '@bloomery/testkit/origins/known-body';
 import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import type { Service } from '@bloomery/transport';
+import { HttpTransport } from '@bloomery/transport/http';
 import { expect, test } from 'vitest';
+import { encodeListAnswer, encodeOpenAnswer } from '../../src/peers/warming/decisions/warm-message.ts';
 import type { WarmStatus } from '../../src/peers/warming/warm-up.ts';
 import { cleanUp, until } from '../node/scratch.ts';
 import { startFleet, startKnownOrigin } from './start-fleet.ts';
@@ -95,6 +102,75 @@ test('private objects, secrets in URLs and fields of clients stay; variants by e
   expect((await asked('/zip')).headers.get('cache-status')).toMatch(/; hit/);
   expect((await asked('/plain')).headers.get('cache-status')).toMatch(/; hit/);
   expect((await asked('/agent')).headers.get('cache-status')).not.toMatch(/^[^,]*; hit[^,]*$/);
+});
+
+test('a neighbour that lies, stalls or offers what it does not give harms nothing', async () => {
+  const origin = await startKnownOrigin();
+  let answer: Service = () => new Uint8Array(0);
+  const transport = new HttpTransport({ id: 'liar', secret: Buffer.from(FLEET_SECRET), peers: [] });
+  transport.serve('warm', (body, node) => answer(body, node));
+  const server = createServer((request, response) => {
+    if (!transport.handle(request, response)) response.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanUp(async () => {
+    await transport.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const fleet = await startFleet({
+    nodes: 1,
+    origin: origin.url,
+    isCurrent: false,
+    furtherPeers: () => [`http://127.0.0.1:${port}`],
+  });
+  const [node] = fleet.nodes as [FleetNode];
+  await until('the link', async () => (await node.peer('liar'))?.state === 'up');
+
+  for (const bytes of [
+    Uint8Array.of(),
+    Buffer.from('hello'),
+    new Uint8Array(7 * 2 ** 20),
+    Uint8Array.of(1, 1),
+  ]) {
+    answer = () => bytes;
+    expect(await warm(node, 'from=liar')).toMatchObject({ state: 'failed', problem: { code: 'malformed' } });
+  }
+  answer = () => {
+    throw new Error('no');
+  };
+  expect(await warm(node, 'from=liar')).toMatchObject({ state: 'failed', problem: { code: 'unreachable' } });
+
+  const object = (key: string) => ({ key, varied: [], bytes: 10, freshMs: 1e6 });
+  const offered = [
+    object(`${origin.url}${knownPath('not/there', 100)}`),
+    object('http://169.254.169.254/latest'),
+    object(`${origin.url}/page?token=secret`),
+    object('file:///etc/passwd'),
+  ];
+  answer = (body) =>
+    body[1] === 1
+      ? encodeOpenAnswer({ session: '0011223344556677', objects: 4, sums: new Uint32Array(2) })
+      : encodeListAnswer({ total: 4, objects: offered });
+  const before = (await node.status()).originFetches;
+  expect(await warm(node, 'from=liar')).toMatchObject({ state: 'done', wanted: 4, stored: 0 });
+  expect((await node.status()).originFetches).toBe(before);
+
+  answer = () => new Promise(() => {});
+  const post = (query: string) =>
+    fetch(`http://127.0.0.1:${node.port}/.bloomery/warm?${query}`, {
+      method: 'POST',
+      headers: { 'Bloomery-Admin': '1' },
+    });
+  await post('from=liar');
+  await post('stop=yes');
+  await until('its end', async () => {
+    const { state } = (await (
+      await fetch(`http://127.0.0.1:${node.port}/.bloomery/warm`)
+    ).json()) as WarmStatus;
+    return state === 'stopped';
+  });
 });
 
 test('a warm-up keeps to its bytes, and refuses what it cannot do', async () => {
