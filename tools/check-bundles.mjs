@@ -112,7 +112,7 @@ const ENTRIES = [
     budget: 10_000,
   },
   { label: 'all of `@bloomery/reconcile`', code: "export * from '@bloomery/reconcile'", budget: 23_000 },
-  { label: 'all of `bloomery/math`', code: "export * from 'bloomery/math'", budget: 12500 },
+  { label: 'all of `bloomery/math`', code: "export * from 'bloomery/math'", budget: 13100 },
 ];
 
 const rows = await Promise.all(ENTRIES.map(measure));

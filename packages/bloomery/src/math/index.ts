@@ -71,6 +71,14 @@ export {
   zeroCovariance,
 } from './occupancy.ts';
 export {
+  MAX_PATH_BITS,
+  MAX_PATH_HASHES,
+  MAX_PATH_HOPS,
+  MAX_PATH_REPEATS,
+  pathAlarmRate,
+} from './paths/path-alarm.ts';
+export { type PathPlan, type PathRequest, planPath } from './paths/plan-path.ts';
+export {
   DEFAULT_SPREAD,
   type Plan,
   type PlanBinding,
