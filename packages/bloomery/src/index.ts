@@ -64,6 +64,7 @@ export {
   type HeavyHittersOptions,
   type HeavyThresholdOptions,
 } from './filters/heavy-hitters/heavy-hitters.ts';
+export { PathFilter, type PathFilterOptions, type PathLengthOptions } from './filters/path-filter.ts';
 export { type QuantileInterval, quantileEstimate, rangeEstimate } from './filters/ranges/range-estimates.ts';
 export {
   type RangeErrorOptions,
