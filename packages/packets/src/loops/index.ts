@@ -1,0 +1,2 @@
+export { type LoopCounts, LoopDetector, type LoopDetectorOptions } from './loop-detector.ts';
+export type { Loop } from './loop-list.ts';

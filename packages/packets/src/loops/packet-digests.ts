@@ -1,0 +1,111 @@
+/**
+ * Digests of the parts of packets that routers leave alone, so that a packet has the same digest
+ * each time it passes.
+ *
+ * Masked in IPv4: the type of service, the TTL and the header checksum; options are left out,
+ * because some of them record the route. Masked in IPv6: the traffic class and the hop limit.
+ * Everything else counts, up to `payloadBytes` of the payload: addresses, the identification,
+ * fragment offsets, ports, sequence numbers. SPIE takes 8 bytes of payload, which tells too few
+ * packets apart today: an IPv4 packet that may not be fragmented has the identification 0 (RFC
+ * 6864), and in one of our captures 29 % of the packets share those 28 bytes with another one. We
+ * take 96 bytes by default.
+ *
+ * The place is part of the digest: the interface of a pcapng file, and the interface number that
+ * Linux notes in cooked captures (SLL2). So a packet that one router forwards twice, between two
+ * pairs of interfaces, does not look like a loop.
+ *
+ * The hash is keyed if the caller passes a key. Then a sender cannot prepare packets that collide.
+ */
+
+import { type HashScheme, hashKeys } from 'bloomery';
+import { type HeaderBatch, STATUS } from '../capture/headers/header-batch.ts';
+import type { PacketBatch } from '../capture/packet-batch.ts';
+
+const PLACE_BYTES = 8;
+const IPV4_BYTES = 20;
+const IPV6_BYTES = 40;
+const LINKTYPE_SLL2 = 276;
+/** The interface number in an SLL2 header. */
+const SLL2_INTERFACE = 4;
+
+export class PacketDigests {
+  readonly #scheme: HashScheme;
+  readonly #payloadBytes: number;
+  #bytes = new Uint8Array(0);
+  #offsets = new Uint32Array(0);
+  #words = new Int32Array(0);
+
+  constructor(scheme: HashScheme, payloadBytes: number) {
+    this.#scheme = scheme;
+    this.#payloadBytes = payloadBytes;
+  }
+
+  /**
+   * The digests of a batch: two words for each row. Rows that were not decoded have digests without
+   * meaning. The result is overwritten by the next call.
+   */
+  of(batch: PacketBatch, headers: HeaderBatch): Int32Array {
+    const rows = headers.count;
+    this.#makeRoom(rows);
+    const offsets = this.#offsets;
+    let at = 0;
+    for (let row = 0; row < rows; row++) {
+      offsets[row] = at;
+      if (headers.status[row] === STATUS.decoded) at = this.#write(batch, headers, row, at);
+    }
+    offsets[rows] = at;
+    const packed = { bytes: this.#bytes, offsets: offsets.subarray(0, rows + 1) };
+    return hashKeys(packed, this.#scheme, this.#words).words;
+  }
+
+  #makeRoom(rows: number): void {
+    if (rows < this.#offsets.length) return;
+    this.#bytes = new Uint8Array(rows * (PLACE_BYTES + IPV6_BYTES + this.#payloadBytes));
+    this.#offsets = new Uint32Array(rows + 1);
+    this.#words = new Int32Array(2 * Math.max(rows, 4096));
+  }
+
+  /** Writes the invariant bytes of a packet. Returns their end. */
+  #write(batch: PacketBatch, headers: HeaderBatch, row: number, at: number): number {
+    const into = this.#bytes;
+    const place = batch.interfaceId[row];
+    const index = interfaceIndex(batch, row);
+    for (let i = 0; i < 4; i++) {
+      into[at + i] = place >>> (8 * i);
+      into[at + 4 + i] = index >>> (8 * i);
+    }
+    const from = headers.ipOffset[row];
+    const isIpv4 = headers.version[row] === 4;
+    const to = at + PLACE_BYTES;
+    const head = isIpv4 ? IPV4_BYTES : IPV6_BYTES;
+    const { bytes } = batch;
+    for (let i = 0; i < head; i++) into[to + i] = bytes[from + i];
+    if (isIpv4) {
+      into[to + 1] = 0;
+      into[to + 8] = 0;
+      into[to + 10] = 0;
+      into[to + 11] = 0;
+    } else {
+      into[to] &= 0xf0;
+      into[to + 1] &= 0x0f;
+      into[to + 7] = 0;
+    }
+    // IPv4 options are left out; extension headers of IPv6 count as payload.
+    const payload = isIpv4 ? headers.payloadOffset[row] : from + IPV6_BYTES;
+    // Padding of short Ethernet frames is not part of the packet.
+    const end = Math.min(
+      batch.offset[row] + batch.capturedLength[row],
+      from + headers.ipLength[row],
+      payload + this.#payloadBytes,
+    );
+    let next = to + head;
+    for (let i = payload; i < end; i++) into[next++] = bytes[i];
+    return next;
+  }
+}
+
+/** The number that Linux gives to the interface in a cooked capture, or 0. */
+function interfaceIndex(batch: PacketBatch, row: number): number {
+  if (batch.linkType[row] !== LINKTYPE_SLL2) return 0;
+  return batch.view.getUint32(batch.offset[row] + SLL2_INTERFACE);
+}
