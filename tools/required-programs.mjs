@@ -54,6 +54,9 @@ const PROGRAMS = [
   { command: 'nfdump', package: 'nfdump', for: 'the comparison of captures and flow exports' },
   { file: '/usr/sbin/softflowd', package: 'softflowd', for: 'the tests of flow exports' },
   { command: 'nft', package: 'nftables', for: 'the tests of fleets on networks that lose packets' },
+  { command: 'perl', package: 'perl-base', for: 'the tests of routers on TUN devices' },
+  { command: 'ping', package: 'iputils-ping', for: 'the tests of routers on TUN devices' },
+  { command: 'iperf3', package: 'iperf3', for: 'the tests of routers on TUN devices' },
 ];
 
 /**

@@ -104,7 +104,7 @@ export const ROOMS = {
     'simulation',
   ],
   overlay: ['directory', 'search', 'routing', 'private', 'simulation'],
-  packets: ['capture', 'flows', 'queues', 'loops', 'multicast', 'traceback', 'simulation'],
+  packets: ['capture', 'routers', 'flows', 'queues', 'loops', 'multicast', 'traceback', 'simulation'],
   stores: [
     ['dictionaries/spelling', 'dictionaries/passwords', 'dictionaries/hyphenation'],
     'guard',

@@ -1,12 +1,21 @@
 // The program of space-sockets.ts: it runs in a network namespace, opens sockets there and hands
 // them to its parent. A socket stays in the namespace in which it was opened, in whichever process
-// it is used. Questions are { number, listen } or { number, connect }, with { host, port }; answers
-// are { number, problem? } together with the socket.
+// it is used. Questions are { number, listen }, { number, connect } or { number, datagrams }, with
+// { host, port }; answers are { number, problem? } together with the socket.
 
+import { createSocket } from 'node:dgram';
 import { connect, createServer } from 'node:net';
 
-process.on('message', ({ number, listen: own, connect: other }) => {
+process.on('message', ({ number, listen: own, connect: other, datagrams }) => {
   const failed = ({ message }) => process.send({ number, problem: message });
+  if (datagrams !== undefined) {
+    const socket = createSocket('udp4');
+    socket.once('error', failed);
+    const { host, port } = datagrams;
+    // It must not stay open here, or this process would take some of the datagrams.
+    socket.bind(port, host, () => process.send({ number }, socket, () => socket.close()));
+    return;
+  }
   if (own !== undefined) {
     const server = createServer();
     server.once('error', failed);

@@ -10,6 +10,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { Socket as DatagramSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { Server, Socket } from 'node:net';
@@ -24,7 +25,7 @@ export interface Place {
   readonly port: number;
 }
 
-type Lent = Server | Socket;
+type Lent = Server | Socket | DatagramSocket;
 
 export class SpaceSockets implements AsyncDisposable {
   readonly #space: Space;
@@ -57,6 +58,13 @@ export class SpaceSockets implements AsyncDisposable {
     const lent = await this.#ask({ connect: place });
     if (lent instanceof Socket) return lent;
     throw this.#problem('a connection', place, lent);
+  }
+
+  /** A UDP socket that is bound there. */
+  async datagrams(place: Place): Promise<DatagramSocket> {
+    const lent = await this.#ask({ datagrams: place });
+    if (lent instanceof DatagramSocket) return lent;
+    throw this.#problem('a UDP socket', place, lent);
   }
 
   /** An agent whose connections all lead to one place, whatever the request says. */

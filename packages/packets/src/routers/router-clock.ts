@@ -1,0 +1,23 @@
+/**
+ * Time, timers and randomness for routers. A simulation passes a clock of its own; every `Clock` of
+ * @bloomery/transport fits.
+ */
+
+export interface RouterClock {
+  /** Milliseconds since an arbitrary moment. */
+  monotonic(): number;
+  /** Calls `run` after `ms` milliseconds, unless the result is called before. */
+  after(ms: number, run: () => void): () => void;
+  /** A number in [0, 1). */
+  random(): number;
+}
+
+/** The clock of the machine. */
+export const machineClock: RouterClock = {
+  monotonic: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+  random: () => Math.random(),
+};

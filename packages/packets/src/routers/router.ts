@@ -1,0 +1,169 @@
+/**
+ * A small router in user space: packets come in by ports, the longest prefix decides, and links can
+ * be slow, narrow or lossy. It is what queues, multicast and loops are tried on with real programs:
+ * the ports are TUN devices, to which the kernel sends real packets, and UDP sockets between
+ * routers.
+ *
+ * All decisions are elsewhere and pure: forward-packet.ts, link-model.ts, and the shim. The router
+ * holds the ports and the timers. Time and randomness come from a clock, so a simulation can run
+ * it.
+ *
+ * Between routers a packet can carry a header (`Shim`). A packet from a host gets one when it is
+ * first sent to another router, keeps it on the way, and loses it when it goes to a host.
+ *
+ * Where it breaks down: one process, one packet at a time. Some ten thousand packets per second
+ * pass (bench/results/loops.md); it is no replacement for the kernel's forwarding.
+ */
+
+import { type DropReason, forwardPacket } from './forward-packet.ts';
+import { ForwardingTable } from './forwarding-table.ts';
+import { LinkModel, type LinkOptions } from './link-model.ts';
+import type { RouterClock } from './router-clock.ts';
+
+/** A way in and out: a TUN device, or the socket to another router. */
+export interface Port {
+  /** Sends a packet. The bytes may be changed after the call. */
+  send(packet: Uint8Array): void;
+}
+
+/** A header that packets carry between routers. */
+export interface Shim {
+  /** The packet with a header in front, for its first hop. */
+  wrap(packet: Uint8Array): Uint8Array;
+  /** The start of the packet behind the header, or the reason to drop it. Changes the header. */
+  arrive(bytes: Uint8Array): number | 'loop' | 'malformed';
+}
+
+export interface PortOptions extends LinkOptions {
+  /** Whether another router is at the other end; its packets carry the shim. Default false. */
+  readonly isRouter?: boolean;
+}
+
+export interface RouterOptions {
+  readonly clock: RouterClock;
+  /** The header between routers. Default: none. */
+  readonly shim?: Shim;
+  /** Sees each IP packet that is sent, with the number of its port, before the link decides. */
+  readonly record?: (packet: Uint8Array, port: number) => void;
+}
+
+/** Numbers of packets so far. */
+export interface RouterCounts {
+  readonly received: number;
+  readonly sent: number;
+  readonly dropped: Readonly<Record<DropReason, number>>;
+}
+
+interface Attached {
+  readonly number: number;
+  readonly port: Port;
+  readonly isRouter: boolean;
+  readonly link: LinkModel;
+  /** Packets that have not arrived at the other end, in their order. */
+  readonly underWay: { readonly atMs: number; readonly bytes: Uint8Array }[];
+}
+
+export class Router {
+  readonly #clock: RouterClock;
+  readonly #shim: Shim | undefined;
+  readonly #record: RouterOptions['record'];
+  readonly #table = new ForwardingTable<Attached>();
+  readonly #ports: Attached[] = [];
+  readonly #timers = new Set<() => void>();
+  readonly #dropped = { malformed: 0, 'no-route': 0, ttl: 0, loop: 0, lost: 0, queue: 0 };
+  #received = 0;
+  #sent = 0;
+
+  constructor({ clock, shim, record }: RouterOptions) {
+    this.#clock = clock;
+    this.#shim = shim;
+    this.#record = record;
+  }
+
+  get counts(): RouterCounts {
+    return { received: this.#received, sent: this.#sent, dropped: { ...this.#dropped } };
+  }
+
+  /** Attaches a port, and returns its number. The caller passes its packets to `receive`. */
+  attach(port: Port, { isRouter = false, ...link }: PortOptions = {}): number {
+    const number = this.#ports.length;
+    this.#ports.push({ number, port, isRouter, link: new LinkModel(link), underWay: [] });
+    return number;
+  }
+
+  /** Sends packets to this prefix out by a port: `route('10.77.0.0/16', port)`. */
+  route(prefix: string, port: number): void {
+    this.#table.add(prefix, this.#portOf(port));
+  }
+
+  /** Takes a packet that came in by a port. Its bytes belong to the router from then on. */
+  receive(port: number, bytes: Uint8Array): void {
+    this.#received++;
+    const { isRouter } = this.#portOf(port);
+    const start = isRouter && this.#shim !== undefined ? this.#shim.arrive(bytes) : 0;
+    if (typeof start === 'string') {
+      this.#dropped[start]++;
+      return;
+    }
+    const packet = bytes.subarray(start);
+    const decision = forwardPacket(packet, this.#table);
+    if ('drop' in decision) this.#dropped[decision.drop]++;
+    else this.#send(decision.port, { bytes, packet });
+  }
+
+  /** Forgets the packets that are under way. */
+  close(): void {
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+  }
+
+  #send(to: Attached, { bytes, packet }: Parcel): void {
+    this.#record?.(packet, to.number);
+    const nowMs = this.#clock.monotonic();
+    const passage = to.link.offer(packet.length, nowMs, this.#clock.random());
+    if ('drop' in passage) {
+      this.#dropped[passage.drop]++;
+      return;
+    }
+    this.#sent++;
+    const isBare = bytes.length === packet.length;
+    const wrapped =
+      to.isRouter && this.#shim !== undefined ? (isBare ? this.#shim.wrap(packet) : bytes) : packet;
+    if (passage.atMs <= nowMs) {
+      to.port.send(wrapped);
+      return;
+    }
+    to.underWay.push({ atMs: passage.atMs, bytes: wrapped });
+    if (to.underWay.length === 1) this.#wait(to);
+  }
+
+  /**
+   * Waits for the first packet that is under way to a port. There is one timer per port, so that
+   * packets leave in their order: two timers of Node can fire in the wrong order within a
+   * millisecond.
+   */
+  #wait(to: Attached): void {
+    const first = to.underWay[0];
+    if (first === undefined) return;
+    const cancel = this.#clock.after(Math.max(0, first.atMs - this.#clock.monotonic()), () => {
+      this.#timers.delete(cancel);
+      const nowMs = this.#clock.monotonic();
+      while (to.underWay.length > 0 && to.underWay[0]!.atMs <= nowMs)
+        to.port.send(to.underWay.shift()!.bytes);
+      this.#wait(to);
+    });
+    this.#timers.add(cancel);
+  }
+
+  #portOf(number: number): Attached {
+    const port = this.#ports[number];
+    if (port !== undefined) return port;
+    throw new RangeError(`Cannot use a port: expected a number below ${this.#ports.length}, got ${number}`);
+  }
+}
+
+/** A packet, and the same with the header before it, if it has one. */
+interface Parcel {
+  readonly bytes: Uint8Array;
+  readonly packet: Uint8Array;
+}
