@@ -149,6 +149,7 @@ export const ROOMS = {
       'sharing',
       'text',
       'documents',
+      'loops',
     ],
     ['selftest', 'demo', 'fleet', 'simulating', 'layering'],
     'commands',

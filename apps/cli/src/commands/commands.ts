@@ -36,6 +36,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['spell'], load: () => import('./spell.ts') },
   { names: ['password'], load: () => import('./password.ts') },
   { names: ['hyphenate'], load: () => import('./hyphenate.ts') },
+  { names: ['loops'], load: () => import('./loops.ts') },
   { names: ['cache'], load: () => import('./cache.ts') },
   { names: ['simulate'], load: () => import('./simulate.ts') },
   { names: ['papers'], load: () => import('./papers.ts') },
