@@ -167,7 +167,7 @@ export class PathFilter {
 
   /** The header and the filter as bytes of their own, to send or to put before a payload. */
   encode(): Uint8Array<ArrayBuffer> {
-    return Uint8Array.from(this.#header);
+    return new Uint8Array(this.#header);
   }
 
   /** An independent filter with the same visits, for a packet that goes to several neighbours. */
