@@ -33,13 +33,16 @@ const modules = readdirSync(`${root}${library}/assembly/modules`)
     const target = `kernel/${ROOMS[name]}${name}-binary.ts`;
     return { name, home: library, entry: `modules/${file}`, target };
   });
-// A module of another package, which no bundle of the library contains.
-modules.push({
-  name: 'grams',
-  home: 'packages/stores',
-  entry: 'text/grams.ts',
-  target: 'text/grams-binary.ts',
-});
+// Modules of other packages, which no bundle of the library contains.
+modules.push(
+  { name: 'grams', home: 'packages/stores', entry: 'text/grams.ts', target: 'text/grams-binary.ts' },
+  {
+    name: 'flow-table',
+    home: 'packages/packets',
+    entry: 'flows/flow-table.ts',
+    target: 'flows/kernel/flow-table-binary.ts',
+  },
+);
 const check = process.argv.includes('--check');
 const wanted = process.argv.slice(2).filter((argument) => argument !== '--check');
 

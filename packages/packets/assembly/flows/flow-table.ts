@@ -1,0 +1,220 @@
+// The hot loops of the flow table: explained, and with their twin, in
+// src/flows/kernel/script-kernel.ts. The map of the memory is in src/flows/kernel/layout.ts.
+
+import { sipHash } from './siphash';
+
+const THRESHOLD: usize = 0;
+const ENTRIES: usize = 24;
+const MASK: usize = 28;
+const USED: usize = 32;
+const NEXT_KEY: usize = 36;
+const SECRET: usize = 40;
+const WIDTH: usize = 56;
+const DEPTH: usize = 60;
+const INDEX: usize = 64;
+const ARENA: usize = 68;
+const ARENA_BYTES: usize = 72;
+const MOST_ENTRIES: usize = 76;
+const FILTER: usize = 80;
+const MOST_SLOTS: usize = 84;
+
+const TOUCHED: usize = 96;
+const FACTORS: usize = 128;
+
+const HASHES: usize = 1024;
+const PLACES: usize = 2048;
+const KEYS: usize = 4096;
+const AMOUNTS: usize = 45056;
+const OTHERS: usize = 53248;
+// Keys that are hashed, and whose places are read, before the first of them is counted.
+const GROUP: u32 = 64;
+const SATURATED: u32 = 0xffffffff;
+
+// @ts-ignore: decorator
+@inline
+function counterAt(hash: u64, row: u32, filter: usize, width: u32): usize {
+  const high = (hash * load<u64>(FACTORS + <usize>(row << 3))) >> 32;
+  return filter + <usize>((row * width + <u32>((high * width) >> 32)) << 2);
+}
+
+// Whether the key at `key`, of `words` words, is the one at `entry`.
+// @ts-ignore: decorator
+@inline
+function sameKey(key: usize, entry: usize, words: u32): bool {
+  for (let i: u32 = 0; i < words; i++) {
+    if (load<u64>(key + (i << 3)) != load<u64>(entry + (i << 3))) return false;
+  }
+  return true;
+}
+
+// Counts keys from number `from` on, the first of them at NEXT_KEY. Returns the number of the first
+// key that was not counted: `count`, or less if the table is full.
+export function absorb(from: u32, count: u32): u32 {
+  const k0 = load<u64>(SECRET);
+  const k1 = load<u64>(SECRET, 8);
+  const index = <usize>load<u32>(INDEX);
+  const arena = <usize>load<u32>(ARENA);
+  const filter = <usize>load<u32>(FILTER);
+  const width = load<u32>(WIDTH);
+  const depth = load<u32>(DEPTH);
+  const threshold = load<f64>(THRESHOLD);
+  const arenaBytes = load<u32>(ARENA_BYTES);
+  const mostEntries = load<u32>(MOST_ENTRIES);
+  let mask = load<u32>(MASK);
+  let entries = load<u32>(ENTRIES);
+  let used = load<u32>(USED);
+  let at = <usize>load<u32>(NEXT_KEY);
+  let touched: u32 = 0;
+
+  for (let start = from; start < count; start += GROUP) {
+    const size = min(GROUP, count - start);
+    // Three passes that only hash and read, so that the reads of many keys wait for memory at the
+    // same time: WebAssembly has no instruction to prefetch.
+    let p = at;
+    for (let i: u32 = 0; i < size; i++) {
+      const words = <u32>load<u8>(p);
+      store<u64>(HASHES + (i << 3), sipHash(p, words, k0, k1));
+      store<u32>(PLACES + (i << 2), <u32>p);
+      p += <usize>words << 3;
+    }
+    for (let i: u32 = 0; i < size; i++) {
+      const slot = index + (<usize>(load<u32>(HASHES + (i << 3)) & mask) << 3);
+      touched += load<u32>(slot);
+    }
+    for (let i: u32 = 0; i < size; i++) {
+      const slot = index + (<usize>(load<u32>(HASHES + (i << 3)) & mask) << 3);
+      const place = load<u32>(slot, 4);
+      if (place != 0 && load<u32>(slot) == load<u32>(HASHES + (i << 3), 4)) {
+        touched += load<u32>(arena + (<usize>(place - 1) << 3));
+      }
+    }
+    for (let i: u32 = 0; i < size; i++) {
+      const hash = load<u64>(HASHES + (i << 3));
+      const key = <usize>load<u32>(PLACES + (i << 2));
+      const words = <u32>load<u8>(key);
+      const amount = load<f64>(AMOUNTS + <usize>((start + i) << 3));
+      const other = load<f64>(OTHERS + <usize>((start + i) << 3));
+      const tag = <u32>(hash >> 32);
+      let slot = <u32>hash & mask;
+      let place: u32 = 0;
+      let found: usize = 0;
+      while ((place = load<u32>(index + (<usize>slot << 3), 4)) != 0) {
+        const entry = arena + (<usize>(place - 1) << 3);
+        if (load<u32>(index + (<usize>slot << 3)) == tag && sameKey(key, entry, words)) {
+          found = entry + (<usize>words << 3);
+          break;
+        }
+        slot = (slot + 1) & mask;
+      }
+      if (found != 0) {
+        store<f64>(found, load<f64>(found) + amount);
+        store<f64>(found, load<f64>(found, 8) + other, 8);
+        continue;
+      }
+      let before: f64 = 0;
+      if (threshold > 0) {
+        let least: u32 = SATURATED;
+        for (let row: u32 = 0; row < depth; row++) {
+          least = min(least, load<u32>(counterAt(hash, row, filter, width)));
+        }
+        before = least == SATURATED ? threshold : min(<f64>least, threshold);
+        if (before + amount < threshold) {
+          raise(hash, before + amount, filter, width, depth);
+          continue;
+        }
+      }
+      const bytes = (words << 3) + 24;
+      if (entries >= mostEntries || used + bytes > arenaBytes) {
+        store<u32>(ENTRIES, entries);
+        store<u32>(USED, used);
+        store<u32>(NEXT_KEY, <u32>key);
+        return start + i;
+      }
+      const entry = arena + used;
+      memory.copy(entry, key, words << 3);
+      const counts = entry + (<usize>words << 3);
+      store<f64>(counts, amount);
+      store<f64>(counts, other, 8);
+      store<f64>(counts, before, 16);
+      store<u32>(index + (<usize>slot << 3), tag);
+      store<u32>(index + (<usize>slot << 3), (used >> 3) + 1, 4);
+      used += bytes;
+      entries++;
+      if (entries * 4 > (mask + 1) * 3 && mask + 1 < load<u32>(MOST_SLOTS)) {
+        store<u32>(ENTRIES, entries);
+        store<u32>(USED, used);
+        rebuild((mask + 1) * 2);
+        mask = load<u32>(MASK);
+      }
+    }
+    at = p;
+  }
+  store<u32>(ENTRIES, entries);
+  store<u32>(USED, used);
+  store<u32>(NEXT_KEY, <u32>at);
+  store<u32>(TOUCHED, touched);
+  return count;
+}
+
+// Conservative update: no counter of the key stays below `bound`.
+function raise(hash: u64, bound: f64, filter: usize, width: u32, depth: u32): void {
+  const value = bound >= 4294967295.0 ? SATURATED : <u32>bound;
+  for (let row: u32 = 0; row < depth; row++) {
+    const counter = counterAt(hash, row, filter, width);
+    if (load<u32>(counter) < value) store<u32>(counter, value);
+  }
+}
+
+// Makes an index of this many slots for the entries of the arena.
+export function rebuild(slots: u32): void {
+  const index = <usize>load<u32>(INDEX);
+  const arena = <usize>load<u32>(ARENA);
+  const used = load<u32>(USED);
+  const k0 = load<u64>(SECRET);
+  const k1 = load<u64>(SECRET, 8);
+  const mask = slots - 1;
+  memory.fill(index, 0, <usize>slots << 3);
+  for (let at: u32 = 0; at < used; ) {
+    const words = <u32>load<u8>(arena + at);
+    const hash = sipHash(arena + at, words, k0, k1);
+    let slot = <u32>hash & mask;
+    while (load<u32>(index + (<usize>slot << 3), 4) != 0) slot = (slot + 1) & mask;
+    store<u32>(index + (<usize>slot << 3), <u32>(hash >> 32));
+    store<u32>(index + (<usize>slot << 3), (at >> 3) + 1, 4);
+    at += (words << 3) + 24;
+  }
+  store<u32>(MASK, mask);
+}
+
+// Removes the entries below `threshold` that are not held, and puts their bounds into the filter.
+export function evict(threshold: f64): void {
+  const arena = <usize>load<u32>(ARENA);
+  const filter = <usize>load<u32>(FILTER);
+  const width = load<u32>(WIDTH);
+  const depth = load<u32>(DEPTH);
+  const used = load<u32>(USED);
+  const k0 = load<u64>(SECRET);
+  const k1 = load<u64>(SECRET, 8);
+  let kept: u32 = 0;
+  let entries: u32 = 0;
+  for (let at: u32 = 0; at < used; ) {
+    const entry = arena + at;
+    const words = <u32>load<u8>(entry);
+    const bytes = (words << 3) + 24;
+    const counts = entry + (<usize>words << 3);
+    const before = load<f64>(counts, 16);
+    const bound = load<f64>(counts) + max(before, 0);
+    if (before < 0 || bound >= threshold) {
+      if (kept != at) memory.copy(arena + kept, entry, bytes);
+      kept += bytes;
+      entries++;
+    } else {
+      raise(sipHash(entry, words, k0, k1), bound, filter, width, depth);
+    }
+    at += bytes;
+  }
+  store<u32>(USED, kept);
+  store<u32>(ENTRIES, entries);
+  store<f64>(THRESHOLD, threshold);
+  rebuild(load<u32>(MASK) + 1);
+}
