@@ -1,3 +1,4 @@
+export { type Admission, FlowMemory, type FlowMemoryOptions, type HeldFlow } from './flow-memory.ts';
 export { type CountedFlow, DEFAULT_FLOW_MEMORY, FlowTable, type FlowTableOptions } from './flow-table.ts';
 export {
   expectedEntries,
