@@ -5,7 +5,7 @@ import { sipHash } from './siphash';
 
 const THRESHOLD: usize = 0;
 const ENTRIES: usize = 24;
-const MASK: usize = 28;
+const SHIFT: usize = 28;
 const USED: usize = 32;
 const NEXT_KEY: usize = 36;
 const SECRET: usize = 40;
@@ -60,7 +60,8 @@ export function absorb(from: u32, count: u32): u32 {
   const threshold = load<f64>(THRESHOLD);
   const arenaBytes = load<u32>(ARENA_BYTES);
   const mostEntries = load<u32>(MOST_ENTRIES);
-  let mask = load<u32>(MASK);
+  let shift = load<u32>(SHIFT);
+  let mask = slotMask(shift);
   let entries = load<u32>(ENTRIES);
   let used = load<u32>(USED);
   let at = <usize>load<u32>(NEXT_KEY);
@@ -78,14 +79,16 @@ export function absorb(from: u32, count: u32): u32 {
       p += <usize>words << 3;
     }
     for (let i: u32 = 0; i < size; i++) {
-      const slot = index + (<usize>(load<u32>(HASHES + (i << 3)) & mask) << 3);
+      const slot = index + (<usize>(load<u32>(HASHES + (i << 3), 4) >> shift) << 3);
       touched += load<u32>(slot);
     }
     for (let i: u32 = 0; i < size; i++) {
-      const slot = index + (<usize>(load<u32>(HASHES + (i << 3)) & mask) << 3);
+      const slot = index + (<usize>(load<u32>(HASHES + (i << 3), 4) >> shift) << 3);
       const place = load<u32>(slot, 4);
       if (place != 0 && load<u32>(slot) == load<u32>(HASHES + (i << 3), 4)) {
-        touched += load<u32>(arena + (<usize>(place - 1) << 3));
+        // An entry may lie in two lines of the cache.
+        const entry = arena + (<usize>(place - 1) << 3);
+        touched += load<u32>(entry) + load<u32>(entry + (<usize>load<u8>(load<u32>(PLACES + (i << 2))) << 3), 20);
       }
     }
     for (let i: u32 = 0; i < size; i++) {
@@ -95,7 +98,7 @@ export function absorb(from: u32, count: u32): u32 {
       const amount = load<f64>(AMOUNTS + <usize>((start + i) << 3));
       const other = load<f64>(OTHERS + <usize>((start + i) << 3));
       const tag = <u32>(hash >> 32);
-      let slot = <u32>hash & mask;
+      let slot = tag >> shift;
       let place: u32 = 0;
       let found: usize = 0;
       while ((place = load<u32>(index + (<usize>slot << 3), 4)) != 0) {
@@ -141,10 +144,10 @@ export function absorb(from: u32, count: u32): u32 {
       used += bytes;
       entries++;
       if (entries * 4 > (mask + 1) * 3 && mask + 1 < load<u32>(MOST_SLOTS)) {
-        store<u32>(ENTRIES, entries);
         store<u32>(USED, used);
-        rebuild((mask + 1) * 2);
-        mask = load<u32>(MASK);
+        grow();
+        shift = load<u32>(SHIFT);
+        mask = slotMask(shift);
       }
     }
     at = p;
@@ -165,25 +168,60 @@ function raise(hash: u64, bound: f64, filter: usize, width: u32, depth: u32): vo
   }
 }
 
-// Makes an index of this many slots for the entries of the arena.
-export function rebuild(slots: u32): void {
+// Doubles the slots of the index. A slot is the upper bits of its tag, so the entries come in the
+// order of their new slots, and no key has to be hashed again. The old slots wait behind the
+// entries; where they do not fit, all keys are hashed.
+function grow(): void {
+  const index = <usize>load<u32>(INDEX);
+  const used = load<u32>(USED);
+  const shift = load<u32>(SHIFT) - 1;
+  const mask = slotMask(shift);
+  const half = (mask + 1) << 2;
+  if (used + half > load<u32>(ARENA_BYTES)) {
+    rebuild(shift);
+    return;
+  }
+  const old = <usize>(load<u32>(ARENA) + used);
+  memory.copy(old, index, half);
+  memory.fill(index, 0, <usize>half << 1);
+  for (let p = old; p < old + half; p += 8) {
+    if (load<u32>(p, 4) != 0) placeTag(index, load<u32>(p), load<u32>(p, 4), shift, mask);
+  }
+  memory.fill(old, 0, half);
+  store<u32>(SHIFT, shift);
+}
+
+// @ts-ignore: decorator
+@inline
+function slotMask(shift: u32): u32 {
+  return 0xffffffff >> shift;
+}
+
+// @ts-ignore: decorator
+@inline
+function placeTag(index: usize, tag: u32, place: u32, shift: u32, mask: u32): void {
+  let slot = tag >> shift;
+  while (load<u32>(index + (<usize>slot << 3), 4) != 0) slot = (slot + 1) & mask;
+  store<u32>(index + (<usize>slot << 3), tag);
+  store<u32>(index + (<usize>slot << 3), place, 4);
+}
+
+// Makes an index of 2^(32 - shift) slots for the entries of the arena.
+export function rebuild(shift: u32): void {
   const index = <usize>load<u32>(INDEX);
   const arena = <usize>load<u32>(ARENA);
   const used = load<u32>(USED);
   const k0 = load<u64>(SECRET);
   const k1 = load<u64>(SECRET, 8);
-  const mask = slots - 1;
-  memory.fill(index, 0, <usize>slots << 3);
+  const mask = slotMask(shift);
+  memory.fill(index, 0, (<usize>mask + 1) << 3);
   for (let at: u32 = 0; at < used; ) {
     const words = <u32>load<u8>(arena + at);
     const hash = sipHash(arena + at, words, k0, k1);
-    let slot = <u32>hash & mask;
-    while (load<u32>(index + (<usize>slot << 3), 4) != 0) slot = (slot + 1) & mask;
-    store<u32>(index + (<usize>slot << 3), <u32>(hash >> 32));
-    store<u32>(index + (<usize>slot << 3), (at >> 3) + 1, 4);
+    placeTag(index, <u32>(hash >> 32), (at >> 3) + 1, shift, mask);
     at += (words << 3) + 24;
   }
-  store<u32>(MASK, mask);
+  store<u32>(SHIFT, shift);
 }
 
 // Removes the entries below `threshold` that are not held, and puts their bounds into the filter.
@@ -216,5 +254,5 @@ export function evict(threshold: f64): void {
   store<u32>(USED, kept);
   store<u32>(ENTRIES, entries);
   store<f64>(THRESHOLD, threshold);
-  rebuild(load<u32>(MASK) + 1);
+  rebuild(load<u32>(SHIFT));
 }

@@ -44,7 +44,7 @@ import {
   AMOUNTS_AT,
   BATCH_KEYS,
   ENTRY_COUNTS,
-  FIRST_SLOTS,
+  FIRST_SHIFT,
   type FlowLayout,
   HELD,
   KEYS_AT,
@@ -221,9 +221,9 @@ export class FlowTable {
     doubles[STATE.threshold / 8] = 0;
     this.#total = 0;
     this.#totalOther = 0;
-    let slots = FIRST_SLOTS;
-    while (entries * 4 > slots * 3) slots *= 2;
-    this.#kernel.rebuild(slots);
+    let shift = FIRST_SHIFT;
+    while (entries * 4 > 2 ** (32 - shift) * 3) shift--;
+    this.#kernel.rebuild(shift);
   }
 
   /**

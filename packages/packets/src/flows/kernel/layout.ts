@@ -24,7 +24,7 @@ import { ROW_FACTORS } from './row-place.ts';
 export const STATE = {
   threshold: 0,
   entries: 24,
-  mask: 28,
+  shift: 28,
   used: 32,
   nextKey: 36,
   secret: 40,
@@ -57,7 +57,9 @@ export const HELD = -1;
 
 /** Entries over slots up to which the index is not doubled. */
 export const MOST_LOAD = 3 / 4;
-export const FIRST_SLOTS = 1024;
+/** An index has 2^(32 - shift) slots. */
+export const FIRST_SHIFT = 22;
+const FIRST_SLOTS = 1024;
 
 export interface FlowLayout {
   readonly width: number;
@@ -99,7 +101,7 @@ export function planLayout(bytes: number, width: number, depth: number): FlowLay
 export function writeState(buffer: ArrayBuffer, layout: FlowLayout, secret: Uint8Array): void {
   const view = new DataView(buffer);
   const set = (at: number, value: number) => view.setUint32(at, value, true);
-  set(STATE.mask, FIRST_SLOTS - 1);
+  set(STATE.shift, FIRST_SHIFT);
   new Uint8Array(buffer, STATE.secret, 16).set(secret);
   set(STATE.width, layout.width);
   set(STATE.depth, layout.depth);

@@ -20,8 +20,8 @@ export interface FlowKernel {
    * was not counted: `count`, or less if the table is full.
    */
   absorb(from: number, count: number): number;
-  /** Makes an index of this many slots. */
-  rebuild(slots: number): void;
+  /** Makes an index of 2^(32 - shift) slots. */
+  rebuild(shift: number): void;
   /** Raises the threshold; entries below it leave the table for the filter, except held ones. */
   evict(threshold: number): void;
 }
@@ -86,27 +86,24 @@ export class ScriptKernel implements FlowKernel {
       words[slot + 1] = used / 8 + 1;
       words[STATE.used / 4] = used + size + ENTRY_COUNTS;
       const entries = ++words[STATE.entries / 4];
-      const slots = words[STATE.mask / 4] + 1;
-      if (entries * 4 > slots * 3 && slots < mostSlots) this.rebuild(2 * slots);
+      const slots = slotMask(words[STATE.shift / 4]) + 1;
+      if (entries * 4 > slots * 3 && slots < mostSlots) this.#grow();
       at += size;
     }
     words[STATE.nextKey / 4] = at;
     return count;
   }
 
-  rebuild(slots: number): void {
+  rebuild(shift: number): void {
     const words = this.#words;
     const { indexAt, arenaAt } = this.#layout;
-    words.fill(0, indexAt / 4, indexAt / 4 + 2 * slots);
-    words[STATE.mask / 4] = slots - 1;
+    words.fill(0, indexAt / 4, indexAt / 4 + 2 * (slotMask(shift) + 1));
     const used = words[STATE.used / 4];
     for (let at = 0; at < used; at += 8 * (words[(arenaAt + at) / 4] & 0xff) + ENTRY_COUNTS) {
       this.#hashAt(arenaAt + at);
-      let slot = this.#hash[0] & (slots - 1);
-      while (words[indexAt / 4 + 2 * slot + 1] !== 0) slot = (slot + 1) & (slots - 1);
-      words[indexAt / 4 + 2 * slot] = this.#hash[1];
-      words[indexAt / 4 + 2 * slot + 1] = at / 8 + 1;
+      this.#placeTag(this.#hash[1], at / 8 + 1, shift);
     }
+    words[STATE.shift / 4] = shift;
   }
 
   evict(threshold: number): void {
@@ -135,7 +132,7 @@ export class ScriptKernel implements FlowKernel {
     words[STATE.used / 4] = kept;
     words[STATE.entries / 4] = entries;
     doubles[STATE.threshold / 8] = threshold;
-    this.rebuild(words[STATE.mask / 4] + 1);
+    this.rebuild(words[STATE.shift / 4]);
   }
 
   /**
@@ -154,6 +151,41 @@ export class ScriptKernel implements FlowKernel {
     return this.#least();
   }
 
+  /**
+   * Doubles the slots of the index. A slot is the upper bits of its tag, so the entries come in the
+   * order of their new slots, and no key has to be hashed again. The old slots wait behind the
+   * entries; where they do not fit, all keys are hashed.
+   */
+  #grow(): void {
+    const words = this.#words;
+    const { indexAt, arenaAt, arenaBytes } = this.#layout;
+    const used = words[STATE.used / 4];
+    const shift = words[STATE.shift / 4] - 1;
+    const half = slotMask(shift) + 1;
+    if (used + 4 * half > arenaBytes) {
+      this.rebuild(shift);
+      return;
+    }
+    const old = (arenaAt + used) / 4;
+    words.copyWithin(old, indexAt / 4, indexAt / 4 + half);
+    words.fill(0, indexAt / 4, indexAt / 4 + 2 * half);
+    for (let at = old; at < old + half; at += 2) {
+      if (words[at + 1] !== 0) this.#placeTag(words[at], words[at + 1], shift);
+    }
+    words.fill(0, old, old + half);
+    words[STATE.shift / 4] = shift;
+  }
+
+  #placeTag(tag: number, place: number, shift: number): void {
+    const words = this.#words;
+    const index = this.#layout.indexAt / 4;
+    const mask = slotMask(shift);
+    let slot = tag >>> shift;
+    while (words[index + 2 * slot + 1] !== 0) slot = (slot + 1) & mask;
+    words[index + 2 * slot] = tag;
+    words[index + 2 * slot + 1] = place;
+  }
+
   #hashAt(at: number): void {
     const words = this.#words;
     sipHashWords(words, at >> 2, words[at >> 2] & 0xff, this.#secret, this.#hash);
@@ -167,9 +199,10 @@ export class ScriptKernel implements FlowKernel {
   #slotOf(at: number): number {
     const words = this.#words;
     const { indexAt, arenaAt } = this.#layout;
-    const mask = words[STATE.mask / 4];
+    const shift = words[STATE.shift / 4];
+    const mask = slotMask(shift);
     const length = 2 * (words[at >> 2] & 0xff);
-    for (let slot = this.#hash[0] & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = this.#hash[1] >>> shift; ; slot = (slot + 1) & mask) {
       const here = indexAt / 4 + 2 * slot;
       const place = words[here + 1];
       if (place === 0) return here;
@@ -202,4 +235,8 @@ export class ScriptKernel implements FlowKernel {
     const { width } = this.#layout;
     return this.#words[STATE.filter / 4] / 4 + row * width + rowPlace(this.#hash, row, width);
   }
+}
+
+function slotMask(shift: number): number {
+  return 0xffffffff >>> shift;
 }
