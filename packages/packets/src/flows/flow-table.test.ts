@@ -9,7 +9,7 @@ import {
   type TestPacket,
   zipfPackets,
 } from '../../test/flows/flow-streams.ts';
-import { FlowTable, type FlowTableOptions } from './flow-table.ts';
+import { FlowTable, FlowTableError, type FlowTableOptions } from './flow-table.ts';
 
 const SMALL = { width: 2048, depth: 4, memory: 65_536 + 4 * 4 * 2048 + 131_072 };
 
@@ -169,6 +169,13 @@ test('another secret gives the same answers from other places', () => {
     return table;
   });
   expect(a.list()).toEqual(b.list());
+});
+
+test('an exact table throws when its memory is full, and until then it is exact', () => {
+  const packets = zipfPackets(20_000, 30_000, 'mixed', 4);
+  const table = tableOf({ exact: true });
+  expect(() => addAll(table, packets)).toThrow(FlowTableError);
+  expect(table.threshold).toBe(0);
 });
 
 test('wrong options are refused', () => {

@@ -68,8 +68,20 @@ export interface FlowTableOptions {
   readonly width?: number | undefined;
   /** Rows (stages) of the filter, 1 to 8. Default 4. */
   readonly depth?: number | undefined;
+  /** Throws a `FlowTableError` instead of giving bounds when the memory is full. */
+  readonly exact?: boolean | undefined;
   /** For tests and measurements. */
   readonly kernel?: 'auto' | 'wasm' | 'javascript' | undefined;
+}
+
+/** The memory of an exact table is full. */
+export class FlowTableError extends Error {
+  override readonly name = 'FlowTableError';
+  readonly code = 'full';
+
+  constructor(flows: number, bytes: number) {
+    super(`Cannot count flows exactly: expected them to fit into ${bytes} bytes, got more than ${flows}`);
+  }
 }
 
 /** A flow of the table. The true amount lies between `atLeast` and `atMost`. */
@@ -100,6 +112,7 @@ export class FlowTable {
   readonly #script: ScriptKernel;
   readonly #words: Int32Array;
   readonly #doubles: Float64Array;
+  readonly #exact: boolean;
   #total = 0;
   #totalOther = 0;
 
@@ -111,6 +124,7 @@ export class FlowTable {
     if (!(secret instanceof Uint8Array) || secret.length !== 16) {
       throw new RangeError(`Cannot use secret: expected 16 bytes, got ${secret?.length ?? secret}`);
     }
+    this.#exact = options.exact ?? false;
     this.#layout = planLayout(memory, width, depth);
     this.#kernel = createKernel(kernel, this.#layout);
     const { buffer } = this.#kernel;
@@ -157,7 +171,9 @@ export class FlowTable {
     this.#words[STATE.nextKey / 4] = KEYS_AT;
     for (let at = 0; at < count; ) {
       at = this.#kernel.absorb(at, count);
-      if (at < count) this.#kernel.evict(this.#higherThreshold());
+      if (at === count) break;
+      if (this.#exact) throw new FlowTableError(this.size, this.byteLength);
+      this.#kernel.evict(this.#higherThreshold());
     }
   }
 

@@ -1,5 +1,29 @@
 export { type Admission, FlowMemory, type FlowMemoryOptions, type HeldFlow } from './flow-memory.ts';
-export { type CountedFlow, DEFAULT_FLOW_MEMORY, FlowTable, type FlowTableOptions } from './flow-table.ts';
+export {
+  type Bounds,
+  type FlowAmount,
+  FlowMeter,
+  type FlowMeterOptions,
+  type FlowReport,
+  type MeteredFlow,
+} from './flow-meter.ts';
+export {
+  type CountedFlow,
+  DEFAULT_FLOW_MEMORY,
+  FlowTable,
+  FlowTableError,
+  type FlowTableOptions,
+} from './flow-table.ts';
+export { createAnonymiser } from './keys/anonymise.ts';
+export {
+  type AddressPrefix,
+  FIVE_TUPLE,
+  type FieldName,
+  type FlowFields,
+  namesOfFields,
+  parseFlowFields,
+} from './keys/flow-fields.ts';
+export { type FlowKey, type NamedFlow, parseFlow, protocolName } from './keys/flow-key.ts';
 export {
   expectedEntries,
   expectedPassing,

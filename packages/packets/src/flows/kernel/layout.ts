@@ -39,7 +39,7 @@ export const STATE = {
   touched: 96,
 } as const;
 
-export const FACTORS_AT = 128;
+const FACTORS_AT = 128;
 export const KEYS_AT = 4096;
 export const AMOUNTS_AT = 45056;
 export const OTHERS_AT = 53248;
@@ -56,7 +56,7 @@ export const SATURATED = 0xffffffff;
 export const HELD = -1;
 
 /** Entries over slots up to which the index is not doubled. */
-export const MOST_LOAD = 3 / 4;
+const MOST_LOAD = 3 / 4;
 /** An index has 2^(32 - shift) slots. */
 export const FIRST_SHIFT = 22;
 const FIRST_SLOTS = 1024;

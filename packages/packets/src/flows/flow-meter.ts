@@ -1,0 +1,202 @@
+/**
+ * The flow meter: packets of captures and records of flow exports in, the largest flows out, for
+ * the whole input or for each interval of time. It is pure: times are those of the packets, and the
+ * secret of the hash is passed in.
+ *
+ * A report says whether it is exact, and what may be missing if it is not: `FlowTable` explains the
+ * bounds. Intervals are multiples of their length since 1970, so that those of several meters fit.
+ * A packet that is older than the current interval is counted in it: captures of several
+ * interfaces are not in order, and a report that was given is not changed.
+ */
+
+import { type HeaderBatch, KEY_WORDS, type PacketBatch, STATUS } from '../capture/index.ts';
+import { FlowTable, type FlowTableOptions } from './flow-table.ts';
+import { BATCH_KEYS } from './kernel/layout.ts';
+import { FIVE_TUPLE, type FlowFields } from './keys/flow-fields.ts';
+import { type FlowKey, KeyWriter, readFlowKey } from './keys/flow-key.ts';
+
+export interface FlowMeterOptions extends FlowTableOptions {
+  /** Default: the five-tuple. */
+  readonly fields?: FlowFields | undefined;
+  /** Amount that makes a flow large. Default 'bytes'. */
+  readonly measure?: 'bytes' | 'packets' | undefined;
+  /** Counts bytes on the wire instead of those of IP. Default false. */
+  readonly wire?: boolean | undefined;
+  /** Length of an interval, or undefined for one that does not end. */
+  readonly intervalSeconds?: number | undefined;
+  /** Called at the end of each interval, with its report still to be asked for. */
+  readonly onInterval?: (() => void) | undefined;
+  /** Replaces addresses in reports. */
+  readonly rename?: ((words: Int32Array) => Int32Array) | undefined;
+}
+
+/** A number that lies between two bounds; equal bounds are exact. */
+export interface Bounds {
+  readonly atLeast: number;
+  /** Infinity if nothing is known. */
+  readonly atMost: number;
+}
+
+export interface MeteredFlow {
+  readonly flow: FlowKey;
+  readonly bytes: Bounds;
+  readonly packets: Bounds;
+}
+
+export interface FlowReport {
+  /** Whether all numbers are exact and no flow is missing. */
+  readonly exact: boolean;
+  readonly measure: 'bytes' | 'packets';
+  /** Flows with at least this much of the measure are all in the table. 0 if it is exact. */
+  readonly completeFrom: number;
+  /** Flows in the table; all flows of the interval if it is exact. */
+  readonly flows: number;
+  readonly bytes: number;
+  readonly packets: number;
+  /** Time of the first and the last packet, in seconds since 1970; null without packets. */
+  readonly first: number | null;
+  readonly last: number | null;
+  /** Largest first. */
+  readonly top: readonly MeteredFlow[];
+}
+
+export class FlowMeter {
+  readonly fields: FlowFields;
+  readonly #options: FlowMeterOptions;
+  readonly #table: FlowTable;
+  readonly #writer: KeyWriter;
+  readonly #byBytes: boolean;
+  #staged = 0;
+  #place = 0;
+  #first = Number.POSITIVE_INFINITY;
+  #last = Number.NEGATIVE_INFINITY;
+  /** The second at which the current interval ends; -Infinity before the first packet. */
+  #end: number;
+  /** Whether a record without the measure came: then the other amount has no upper bound. */
+  #hasEmpty = false;
+
+  constructor(options: FlowMeterOptions) {
+    const { fields = FIVE_TUPLE, measure = 'bytes', intervalSeconds } = options;
+    if (intervalSeconds !== undefined && !(intervalSeconds > 0)) {
+      throw new RangeError(`Cannot use intervalSeconds: expected above 0, got ${intervalSeconds}`);
+    }
+    this.fields = fields;
+    this.#options = options;
+    this.#table = new FlowTable(options);
+    this.#writer = new KeyWriter(fields);
+    this.#byBytes = measure === 'bytes';
+    this.#end = intervalSeconds === undefined ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  }
+
+  /** Counts the decoded packets of a batch. */
+  add(batch: PacketBatch, headers: HeaderBatch): void {
+    const { seconds, nanoseconds } = batch;
+    const { status, version, keys, count } = headers;
+    const lengths = this.#options.wire ? batch.wireLength : headers.ipLength;
+    const { amounts, others } = this.#table;
+    const staging = this.#table.keys;
+    const [byteColumn, packetColumn] = this.#byBytes ? [amounts, others] : [others, amounts];
+    const writer = this.#writer;
+    let [first, last] = [this.#first, this.#last];
+    for (let row = 0; row < count; row++) {
+      if (status[row] !== STATUS.decoded) continue;
+      if (seconds[row] >= this.#end) {
+        [this.#first, this.#last] = [first, last];
+        this.#pass(seconds[row]);
+        [first, last] = [this.#first, this.#last];
+      }
+      const time = seconds[row] + nanoseconds[row] * 1e-9;
+      if (time < first) first = time;
+      if (time > last) last = time;
+      this.#place = writer.write(keys, row * KEY_WORDS, version[row], staging, this.#place);
+      byteColumn[this.#staged] = lengths[row];
+      packetColumn[this.#staged] = 1;
+      if (++this.#staged === BATCH_KEYS) this.#flush();
+    }
+    [this.#first, this.#last] = [first, last];
+  }
+
+  /** Counts a record of a flow export. Its key words are those of `HeaderBatch`. */
+  addRecord(record: FlowAmount): void {
+    const { time, bytes, packets } = record;
+    if (time >= this.#end) this.#pass(time);
+    this.#first = Math.min(this.#first, time);
+    this.#last = Math.max(this.#last, time);
+    this.#place = this.#writer.write(record.key, 0, record.version, this.#table.keys, this.#place);
+    this.#table.amounts[this.#staged] = this.#byBytes ? bytes : packets;
+    this.#table.others[this.#staged] = this.#byBytes ? packets : bytes;
+    if (this.#table.amounts[this.#staged] === 0) this.#hasEmpty = true;
+    if (++this.#staged === BATCH_KEYS) this.#flush();
+  }
+
+  /** The largest flows of the current interval: at most `top`, with at least `share` of the sum. */
+  report({ top = 10, share = 0 }: { top?: number; share?: number } = {}): FlowReport {
+    this.#flush();
+    const { total, totalOther, threshold, size } = this.#table;
+    const [bytes, packets] = this.#byBytes ? [total, totalOther] : [totalOther, total];
+    return {
+      exact: threshold === 0,
+      measure: this.#byBytes ? 'bytes' : 'packets',
+      completeFrom: threshold,
+      flows: size,
+      bytes,
+      packets,
+      first: Number.isFinite(this.#first) ? this.#first : null,
+      last: Number.isFinite(this.#last) ? this.#last : null,
+      top: this.#table.list(top, Math.max(1, share * total)).map((flow) => ({
+        flow: readFlowKey(flow.key, this.fields, this.#options.rename),
+        ...this.#boundsOf(flow),
+      })),
+    };
+  }
+
+  /** Bounds on one flow, given by its key. */
+  count(key: Int32Array): { readonly bytes: Bounds; readonly packets: Bounds } {
+    this.#flush();
+    return this.#boundsOf(this.#table.count(key));
+  }
+
+  /** Ends the interval now. Heavy flows keep their entries: see `FlowTable`. */
+  nextInterval(): void {
+    this.#flush();
+    this.#table.nextInterval();
+    this.#first = Number.POSITIVE_INFINITY;
+    this.#last = Number.NEGATIVE_INFINITY;
+    this.#hasEmpty = false;
+  }
+
+  #boundsOf({ atLeast, atMost, other }: { atLeast: number; atMost: number; other: number }) {
+    const isExact = atLeast === atMost && !(this.#hasEmpty && this.#table.threshold > 0);
+    const measured = { atLeast, atMost };
+    const counted = { atLeast: other, atMost: isExact ? other : Number.POSITIVE_INFINITY };
+    return this.#byBytes ? { bytes: measured, packets: counted } : { bytes: counted, packets: measured };
+  }
+
+  /** Begins the interval that holds `second`. */
+  #pass(second: number): void {
+    const length = this.#options.intervalSeconds!;
+    if (this.#end !== Number.NEGATIVE_INFINITY) {
+      this.#flush();
+      this.#options.onInterval?.();
+      this.nextInterval();
+    }
+    this.#end = (Math.floor(second / length) + 1) * length;
+  }
+
+  #flush(): void {
+    this.#table.addBatch(this.#staged);
+    this.#staged = 0;
+    this.#place = 0;
+  }
+}
+
+/** A record of a flow export, as far as the meter uses it. */
+export interface FlowAmount {
+  /** Source, destination, ports, version << 8 | protocol. */
+  readonly key: Uint32Array;
+  readonly version: number;
+  readonly bytes: number;
+  readonly packets: number;
+  /** Seconds since 1970. */
+  readonly time: number;
+}
