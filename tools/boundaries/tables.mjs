@@ -120,7 +120,7 @@ export const ROOMS = {
   ],
   testkit: [
     ['eventually.ts', 'token-bucket.ts'],
-    ['dns', 'golden', 'network', 'origins', 'programs', 'relay', 'transport'],
+    ['captures', 'dns', 'golden', 'network', 'origins', 'programs', 'relay', 'transport'],
     'fleet',
     'faults',
   ],
@@ -150,6 +150,7 @@ export const ROOMS = {
       'text',
       'documents',
       'loops',
+      'flows',
     ],
     ['selftest', 'demo', 'fleet', 'simulating', 'layering'],
     'commands',

@@ -38,6 +38,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['hyphenate'], load: () => import('./hyphenate.ts') },
   { names: ['loops'], load: () => import('./loops.ts') },
   { names: ['cache'], load: () => import('./cache.ts') },
+  { names: ['flows'], load: () => import('./flows.ts') },
   { names: ['simulate'], load: () => import('./simulate.ts') },
   { names: ['papers'], load: () => import('./papers.ts') },
   { names: ['selftest'], load: () => import('./selftest.ts') },

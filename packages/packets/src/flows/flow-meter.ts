@@ -60,6 +60,13 @@ export interface FlowReport {
   readonly top: readonly MeteredFlow[];
 }
 
+export interface ReportOptions {
+  /** Most flows to list. Default 10. */
+  readonly top?: number | undefined;
+  /** Share of the total that a flow needs to be listed, at least. Default 0. */
+  readonly share?: number | undefined;
+}
+
 export class FlowMeter {
   readonly fields: FlowFields;
   readonly #options: FlowMeterOptions;
@@ -130,7 +137,7 @@ export class FlowMeter {
   }
 
   /** The largest flows of the current interval: at most `top`, with at least `share` of the sum. */
-  report({ top = 10, share = 0 }: { top?: number; share?: number } = {}): FlowReport {
+  report({ top = 10, share = 0 }: ReportOptions = {}): FlowReport {
     this.#flush();
     const { total, totalOther, threshold, size } = this.#table;
     const [bytes, packets] = this.#byBytes ? [total, totalOther] : [totalOther, total];

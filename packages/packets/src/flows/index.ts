@@ -6,6 +6,7 @@ export {
   type FlowMeterOptions,
   type FlowReport,
   type MeteredFlow,
+  type ReportOptions,
 } from './flow-meter.ts';
 export {
   type CountedFlow,
