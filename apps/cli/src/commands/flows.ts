@@ -6,7 +6,6 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import type { HeaderCounts } from '@bloomery/packets/capture';
 import {
   createAnonymiser,
   DEFAULT_FLOW_MEMORY,
@@ -29,9 +28,11 @@ import {
 } from '../command-options.ts';
 import { readKeyBytes } from '../files/secret-key-file.ts';
 import { finite, prometheusText, reportData } from '../flows/flow-data.ts';
-import { oneFlowText, reportText, undecodedText } from '../flows/flow-text.ts';
+import type { FlowSource } from '../flows/flow-source.ts';
+import { oneFlowText, reportText } from '../flows/flow-text.ts';
 import { LiveScreen } from '../flows/live-screen.ts';
 import { packetSource } from '../flows/read-packets.ts';
+import { exportSource } from '../flows/receive-exports.ts';
 import { formatBytes } from '../terminal/format-values.ts';
 import { holdSignals } from '../terminal/orderly-end.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -50,6 +51,7 @@ interface FlowsOptions {
   readonly memory?: number;
   readonly wire?: boolean;
   readonly tunnels?: boolean;
+  readonly netflow?: string;
   readonly live?: boolean;
   readonly anonymise?: string;
   readonly json?: boolean;
@@ -92,6 +94,7 @@ export function register(program: Command): void {
     .option('--memory <bytes>', 'memory for the flows (default: 40MiB; with --exact 2GiB)', parseBytes)
     .option('--wire', 'count bytes on the wire instead of those of IP')
     .option('--tunnels', 'count the flows inside GRE, VXLAN and IP-in-IP tunnels')
+    .option('--netflow <address>', 'receive NetFlow, IPFIX and sFlow on this UDP address, such as :2055')
     .option('--live', 'a screen that refreshes each second')
     .option(
       '--anonymise <file>',
@@ -110,6 +113,7 @@ export function register(program: Command): void {
     ],
     ['bloomery flows day*.pcap.gz --by dst --threshold 1%', 'destinations with at least 1 % of the bytes'],
     ['bloomery flows office.pcap --flow src=10.0.0.7', 'one host'],
+    ['bloomery flows --netflow :2055 --by src/24 --interval 5m', 'from routers that export flows'],
   ]);
 }
 
@@ -121,9 +125,9 @@ flow above a size that it tells, each with a lower and an upper bound that are a
 async function run(paths: string[], options: FlowsOptions): Promise<void> {
   checkOptions(options);
   const fields = options.flow?.fields ?? options.by ?? FIVE_TUPLE;
-  const source = packetSource(paths, options.tunnels ? ['gre', 'vxlan', 'ip'] : []);
+  const source = sourceOf(paths, options);
   const view = options.live ? new LiveScreen() : undefined;
-  const print = () => printReport(meter, options, source.counts);
+  const print = () => printReport(meter, options, source);
   const meter = new FlowMeter({
     fields,
     measure: options.packets ? 'packets' : 'bytes',
@@ -138,11 +142,11 @@ async function run(paths: string[], options: FlowsOptions): Promise<void> {
     rename: options.anonymise === undefined ? undefined : createAnonymiser(readKeyBytes(options.anonymise)),
   });
   const held = holdSignals();
-  const timer = view && setInterval(() => view.draw(liveText(meter, options, source.counts)), REFRESH_MS);
+  const timer = view && setInterval(() => view.draw(liveText(meter, options, source)), REFRESH_MS);
   const quiet = options.json || options.prometheus || view !== undefined;
   const bar = startProgress({ what: 'reading', total: source.bytes, enabled: !quiet });
   try {
-    await source.read((batch, headers) => meter.add(batch, headers), bar.advance, held.stop);
+    await source.read(meter, bar.advance, held.stop);
   } catch (error) {
     throw error instanceof FlowTableError
       ? new UsageError(
@@ -156,11 +160,17 @@ async function run(paths: string[], options: FlowsOptions): Promise<void> {
     view?.close();
   }
   print();
-  if (!options.json && !options.prometheus) writeNotes(source.counts);
+  if (!options.json && !options.prometheus) writeNotes(source);
   held.close();
 }
 
-function printReport(meter: FlowMeter, options: FlowsOptions, counts: HeaderCounts): void {
+function sourceOf(paths: readonly string[], { netflow, tunnels }: FlowsOptions): FlowSource {
+  if (netflow === undefined) return packetSource(paths, tunnels ? ['gre', 'vxlan', 'ip'] : []);
+  if (paths.length > 0) throw new UsageError('--netflow receives from the network; leave the captures out');
+  return exportSource(netflow);
+}
+
+function printReport(meter: FlowMeter, options: FlowsOptions, source: FlowSource): void {
   const { flow, top, threshold: share } = options;
   if (flow !== undefined) {
     const { bytes, packets } = meter.count(flow.key);
@@ -169,17 +179,17 @@ function printReport(meter: FlowMeter, options: FlowsOptions, counts: HeaderCoun
     return;
   }
   const report = meter.report({ top, share });
-  if (options.json) writeJson(reportData(report, counts));
-  else if (options.prometheus) writeLine(prometheusText(report, meter.fields, counts));
+  if (options.json) writeJson(reportData(report, source.undecoded()));
+  else if (options.prometheus) writeLine(prometheusText(report, meter.fields, source.undecoded()));
   else writeLine(`${reportText(report, meter.fields)}${options.interval === undefined ? '' : '\n'}`);
 }
 
-function liveText(meter: FlowMeter, { top, threshold: share }: FlowsOptions, counts: HeaderCounts): string {
-  return `${reportText(meter.report({ top, share }), meter.fields)}\n\n${undecodedText(counts)}`;
+function liveText(meter: FlowMeter, { top, threshold: share }: FlowsOptions, source: FlowSource): string {
+  return `${reportText(meter.report({ top, share }), meter.fields)}\n\n${source.notes()}`;
 }
 
-function writeNotes(counts: HeaderCounts): void {
-  const notes = undecodedText(counts);
+function writeNotes(source: FlowSource): void {
+  const notes = source.notes();
   if (notes !== '') writeLine(`\n${notes}`);
 }
 

@@ -1,17 +1,19 @@
 /** Reports of flows for programs: JSON, and the text format of Prometheus. */
 
-import type { HeaderCounts } from '@bloomery/packets/capture';
 import type { Bounds, FlowFields, FlowReport } from '@bloomery/packets/flows';
 import { flowColumns } from './flow-columns.ts';
 
 /** The report as plain data. A bound that is not known is null. */
-export function reportData(report: FlowReport, counts: HeaderCounts | null) {
-  const { top, completeFrom, ...facts } = report;
+export function reportData(report: FlowReport, undecoded: Readonly<Record<string, number>>) {
+  const { top, ...facts } = report;
   return {
     ...facts,
-    completeFrom,
-    undecoded: counts === null ? null : undecodedOf(counts),
-    top: top.map(({ flow, bytes, packets }) => ({ ...flow, bytes: finite(bytes), packets: finite(packets) })),
+    undecoded,
+    top: top.map(({ flow, bytes, packets }) => ({
+      ...flow,
+      bytes: finite(bytes),
+      packets: finite(packets),
+    })),
   };
 }
 
@@ -19,12 +21,12 @@ export function finite({ atLeast, atMost }: Bounds): { atLeast: number; atMost: 
   return { atLeast, atMost: Number.isFinite(atMost) ? atMost : null };
 }
 
-function undecodedOf({ notIp, cut, malformed, linkType }: HeaderCounts) {
-  return { notIp, cut, malformed, linkType };
-}
-
 /** The report as metrics. Values of flows are upper bounds; a gauge says whether they are exact. */
-export function prometheusText(report: FlowReport, fields: FlowFields, counts: HeaderCounts | null): string {
+export function prometheusText(
+  report: FlowReport,
+  fields: FlowFields,
+  undecoded: Readonly<Record<string, number>>,
+): string {
   const columns = flowColumns(fields);
   const lines: string[] = [];
   const metric = (
@@ -68,13 +70,9 @@ export function prometheusText(report: FlowReport, fields: FlowFields, counts: H
   metric('flows_complete_from', 'Flows of at least this size are all known.', [['', report.completeFrom]]);
   metric('flows_bytes', 'Bytes of all flows.', [['', report.bytes]]);
   metric('flows_packets', 'Packets of all flows.', [['', report.packets]]);
-  if (counts !== null) {
-    const reasons = Object.entries(undecodedOf(counts));
-    metric(
-      'flows_undecoded_packets',
-      'Packets without a flow, by reason.',
-      reasons.map(([reason, count]) => [`{reason="${reason}"}`, count] as const),
-    );
-  }
+  const reasons = Object.entries(undecoded).map(
+    ([reason, count]) => [`{reason="${reason}"}`, count] as const,
+  );
+  metric('flows_undecoded', 'Packets, records or datagrams without a flow, by reason.', reasons);
   return lines.join('\n');
 }

@@ -1,5 +1,5 @@
 /**
- * Packets of captures, from files and pipes, for a visitor. Plain files are read into one buffer
+ * Packets of captures, from files and pipes, into a meter. Plain files are read into one buffer
  * again and again, without a stream; packed ones and pipes come in parts.
  *
  * A capture that ends in the middle of a record (its writer was killed, or is still writing) gives
@@ -10,7 +10,6 @@ import {
   CaptureDecoder,
   CaptureError,
   HeaderBatch,
-  type HeaderCounts,
   HeaderDecoder,
   PacketBatch,
   type Tunnel,
@@ -18,55 +17,43 @@ import {
 import { type Input, inputsOf, PlainFile } from '../keys/input.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
+import type { FlowSource } from './flow-source.ts';
+import { undecodedText } from './flow-text.ts';
 
 /** Bytes that are read at once: they stay in the second-level cache until they are decoded. */
 const CHUNK = 1 << 18;
 const BATCH = 2048;
 
-export interface PacketSource {
-  /** Numbers of packets so far, by what became of them. */
-  readonly counts: HeaderCounts;
-  /** Bytes of all inputs, for a bar of progress; 0 if they are not known. */
-  readonly bytes: number;
-  /**
-   * Reads all inputs. `visit` gets each batch with its headers, valid until it returns. Ends early
-   * when `signal` is aborted.
-   */
-  read(
-    visit: (batch: PacketBatch, headers: HeaderBatch) => void,
-    onRead: (bytes: number) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
-}
-
 /** Opens captures. Without paths, or with `-`, it is standard input. */
-export function packetSource(paths: readonly string[], tunnels: readonly Tunnel[]): PacketSource {
+export function packetSource(paths: readonly string[], tunnels: readonly Tunnel[]): FlowSource {
   const inputs = inputsOf(paths);
-  const headers = new HeaderDecoder({ tunnels });
+  const decoder = new HeaderDecoder({ tunnels });
   const sizes = inputs.map(({ bytes }) => bytes ?? Number.NaN);
   return {
-    get counts() {
-      return headers.counts;
-    },
     bytes: sizes.reduce((sum, size) => sum + size, 0) || 0,
-    async read(visit, onRead, signal) {
-      const [batch, columns] = [new PacketBatch(BATCH), new HeaderBatch(BATCH)];
+    undecoded() {
+      const { notIp, cut, malformed, linkType } = decoder.counts;
+      return { notIp, cut, malformed, linkType };
+    },
+    notes: () => undecodedText(decoder.counts),
+    async read(meter, onRead, signal) {
+      const [batch, headers] = [new PacketBatch(BATCH), new HeaderBatch(BATCH)];
       for (const input of inputs) {
-        const decoder = new CaptureDecoder();
+        const capture = new CaptureDecoder();
         const take = (bytes: Uint8Array) => {
-          decoder.push(bytes);
-          while (decoder.next(batch)) {
-            headers.decode(batch, columns);
-            visit(batch, columns);
+          capture.push(bytes);
+          while (capture.next(batch)) {
+            decoder.decode(batch, headers);
+            meter.add(batch, headers);
           }
         };
         try {
           if (input.plainFile) await readPlain(input, take, onRead, signal);
           else await readParts(input, take, onRead, signal);
-          if (!signal.aborted) decoder.end();
+          if (!signal.aborted) capture.end();
         } catch (error) {
           if (!(error instanceof CaptureError)) throw error;
-          reportFault(input.path, error, decoder.packets);
+          reportFault(input.path, error, capture.packets);
         }
         if (signal.aborted) return;
       }

@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { writeZipfCapture } from '@bloomery/testkit/captures/zipf-capture';
-import { expect, test } from 'vitest';
+import { eventually, until } from '@bloomery/testkit/eventually';
+import { expect, onTestFinished, test } from 'vitest';
 import { bloomery, startBloomery, temporaryFolder } from '../run-command.ts';
 
 const folder = temporaryFolder();
@@ -142,7 +144,7 @@ test('--prometheus prints metrics', () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^bloomery_flow_bytes\{proto="tcp"\} \d+$/m);
   expect(stdout).toMatch(/^bloomery_flows_exact 1$/m);
-  expect(stdout).toMatch(/^bloomery_flows_undecoded_packets\{reason="notIp"\} 0$/m);
+  expect(stdout).toMatch(/^bloomery_flows_undecoded\{reason="notIp"\} 0$/m);
   for (const line of stdout.trim().split('\n')) {
     expect(line).toMatch(/^(# (HELP|TYPE) bloomery_\w+ .+|bloomery_\w+(\{[^}]*\})? [\d.]+)$/);
   }
@@ -202,4 +204,52 @@ test('Ctrl-C ends the reading of a pipe with the answer', async () => {
   expect(lists.length).toBe(2);
   expect(lists[0].packets).toBe(20_000);
   expect(lists[1].packets).toBeGreaterThan(0);
+});
+
+test('--netflow counts the records that softflowd exports', async () => {
+  const child = startBloomery(['flows', '--netflow', '127.0.0.1:0', '--json', '--interval', '1s']);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let [output, errors] = ['', ''];
+  child.stdout.on('data', (data) => {
+    output += String(data);
+  });
+  child.stderr.on('data', (data) => {
+    errors += String(data);
+  });
+  const port = await eventually(() => /waiting for flow exports on 127\.0\.0\.1:(\d+)/.exec(errors)?.[1]);
+  const ended = new Promise((resolve) => child.on('close', (_, signal) => resolve(signal)));
+  const small = join(folder, 'small.pcap');
+  writeZipfCapture({ path: small, packets: 2000, flows: 300, order: 'mixed', seed: 3 });
+  const args = [
+    '-d',
+    '-r',
+    small,
+    '-n',
+    `127.0.0.1:${port}`,
+    '-v',
+    '9',
+    '-p',
+    join(folder, 'pid'),
+    '-c',
+    'none',
+  ];
+  const exporter = spawnSync('/usr/sbin/softflowd', args, { timeout: 60_000 });
+  expect(exporter.status).toBe(0);
+  const lists = () =>
+    output
+      .split('\n')
+      .slice(0, -1)
+      .map((line): Report => JSON.parse(line));
+  const sum = (name: 'packets' | 'bytes') => lists().reduce((total, list) => total + list[name], 0);
+  await until('all packets of the capture', () => sum('packets') === 2000);
+  child.kill('SIGINT');
+  expect(await ended).toBe('SIGINT');
+  expect([sum('packets'), sum('bytes')]).toEqual([2000, reports([small])[0].bytes]);
+});
+
+test('--netflow refuses captures and what is no address', () => {
+  expect(bloomery(['flows', '--netflow', 'nowhere']).stderr).toMatch(
+    /--netflow expects an address such as :2055/,
+  );
+  expect(bloomery(['flows', path, '--netflow', ':2055']).stderr).toMatch(/leave the captures out/);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HeaderBatch, KEY_WORDS, PacketBatch, STATUS } from '../capture/index.ts';
+import { FlowRecords, HeaderBatch, KEY_WORDS, PacketBatch, STATUS } from '../capture/index.ts';
 import { FlowMeter, type FlowMeterOptions } from './flow-meter.ts';
 import { parseFlowFields } from './keys/flow-fields.ts';
 import { parseFlow } from './keys/flow-key.ts';
@@ -107,15 +107,35 @@ test('count gives one flow, whether or not it came', () => {
   expect(meter.count(parseFlow('src=10.0.0.0/8').key).bytes).toEqual({ atLeast: 0, atMost: 0 });
 });
 
-test('records of flow exports add their sums', () => {
-  const meter = meterOf();
-  const key = Uint32Array.of(7, 8, (5 << 16) | 6, 0x400 | 17);
-  for (const bytes of [5000, 700]) meter.addRecord({ key, version: 4, bytes, packets: 3, time: 50 });
-  expect(meter.report().top[0]).toMatchObject({
-    flow: { source: '0.0.0.7', destination: '0.0.0.8', sourcePort: 5, destinationPort: 6, protocol: 17 },
-    bytes: { atLeast: 5700, atMost: 5700 },
-    packets: { atLeast: 6, atMost: 6 },
-  });
+test('records of flow exports add their sums, multiplied by the sampling', () => {
+  const meter = meterOf({ intervalSeconds: 60 });
+  const records = new FlowRecords();
+  for (const [bytes, sampling] of [
+    [5000, 1],
+    [700, 10],
+    [2 ** 60, 1],
+    [Number.NaN, 1],
+  ]) {
+    const row = records.addRow();
+    records.version[row] = 4;
+    records.keys.set([7, 8], row * KEY_WORDS);
+    records.setTransport(row, 5, 6, 17);
+    records.bytes[row] = bytes;
+    records.packets[row] = 3;
+    records.sampling[row] = sampling;
+  }
+  expect(meter.addRecords(records, 50)).toBe(2);
+  expect(meter.report().top).toMatchObject([
+    {
+      flow: { source: '0.0.0.7', destination: '0.0.0.8', sourcePort: 5, destinationPort: 6, protocol: 17 },
+      bytes: { atLeast: 12_000, atMost: 12_000 },
+      packets: { atLeast: 33, atMost: 33 },
+    },
+  ]);
+  meter.passTime(59.9);
+  expect(meter.report().packets).toBe(33);
+  meter.passTime(60);
+  expect(meter.report().packets).toBe(0);
 });
 
 test('when the memory is full, the other amount has a lower bound only where the flow came late', () => {

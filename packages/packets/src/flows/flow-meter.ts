@@ -9,7 +9,7 @@
  * interfaces are not in order, and a report that was given is not changed.
  */
 
-import { type HeaderBatch, KEY_WORDS, type PacketBatch, STATUS } from '../capture/index.ts';
+import { type FlowRecords, type HeaderBatch, KEY_WORDS, type PacketBatch, STATUS } from '../capture/index.ts';
 import { FlowTable, type FlowTableOptions } from './flow-table.ts';
 import { BATCH_KEYS } from './kernel/layout.ts';
 import { FIVE_TUPLE, type FlowFields } from './keys/flow-fields.ts';
@@ -123,17 +123,36 @@ export class FlowMeter {
     [this.#first, this.#last] = [first, last];
   }
 
-  /** Counts a record of a flow export. Its key words are those of `HeaderBatch`. */
-  addRecord(record: FlowAmount): void {
-    const { time, bytes, packets } = record;
-    if (time >= this.#end) this.#pass(time);
-    this.#first = Math.min(this.#first, time);
-    this.#last = Math.max(this.#last, time);
-    this.#place = this.#writer.write(record.key, 0, record.version, this.#table.keys, this.#place);
-    this.#table.amounts[this.#staged] = this.#byBytes ? bytes : packets;
-    this.#table.others[this.#staged] = this.#byBytes ? packets : bytes;
-    if (this.#table.amounts[this.#staged] === 0) this.#hasEmpty = true;
-    if (++this.#staged === BATCH_KEYS) this.#flush();
+  /**
+   * Counts the records of a datagram that came at `time`, in seconds since 1970. Amounts are
+   * multiplied by the sampling of the exporter. Returns how many records were refused because no
+   * flow can have such amounts.
+   */
+  addRecords(records: FlowRecords, time: number): number {
+    this.passTime(time);
+    let refused = 0;
+    const { version, keys, sampling } = records;
+    for (let row = 0; row < records.count; row++) {
+      const bytes = Math.round(records.bytes[row] * sampling[row]);
+      const packets = Math.round(records.packets[row] * sampling[row]);
+      if (!(bytes >= 0 && packets >= 0 && bytes <= MOST_AMOUNT && packets <= MOST_AMOUNT)) {
+        refused++;
+        continue;
+      }
+      this.#first = Math.min(this.#first, time);
+      this.#last = Math.max(this.#last, time);
+      this.#place = this.#writer.write(keys, row * KEY_WORDS, version[row], this.#table.keys, this.#place);
+      this.#table.amounts[this.#staged] = this.#byBytes ? bytes : packets;
+      this.#table.others[this.#staged] = this.#byBytes ? packets : bytes;
+      if (this.#table.amounts[this.#staged] === 0) this.#hasEmpty = true;
+      if (++this.#staged === BATCH_KEYS) this.#flush();
+    }
+    return refused;
+  }
+
+  /** Ends the interval if it is over at this time, also without packets. */
+  passTime(second: number): void {
+    if (second >= this.#end) this.#pass(second);
   }
 
   /** The largest flows of the current interval: at most `top`, with at least `share` of the sum. */
@@ -197,13 +216,5 @@ export class FlowMeter {
   }
 }
 
-/** A record of a flow export, as far as the meter uses it. */
-export interface FlowAmount {
-  /** Source, destination, ports, version << 8 | protocol. */
-  readonly key: Uint32Array;
-  readonly version: number;
-  readonly bytes: number;
-  readonly packets: number;
-  /** Seconds since 1970. */
-  readonly time: number;
-}
+/** Sums of this many such amounts are still exact in a double. */
+const MOST_AMOUNT = 2 ** 48;

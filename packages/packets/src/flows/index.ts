@@ -1,7 +1,6 @@
 export { type Admission, FlowMemory, type FlowMemoryOptions, type HeldFlow } from './flow-memory.ts';
 export {
   type Bounds,
-  type FlowAmount,
   FlowMeter,
   type FlowMeterOptions,
   type FlowReport,
