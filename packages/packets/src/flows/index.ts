@@ -33,4 +33,5 @@ export {
   stageStrength,
 } from './math/multistage.ts';
 export { MultistageFilter, type MultistageFilterOptions } from './multistage-filter.ts';
+export { type PrefixSum, PrefixSums, type PrefixSumsOptions } from './prefix-sums.ts';
 export { SampleAndHold, type SampleAndHoldOptions } from './sample-and-hold.ts';
