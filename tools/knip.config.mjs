@@ -75,6 +75,7 @@ export default {
         'lane-process.ts',
         'kernel/parts.ts',
         'engine/rows.ts',
+        'packets/{lane,accuracy,figures}.ts',
         'cache/digests.mjs',
         'packets/capture.mjs',
         'stores/*.mjs',
