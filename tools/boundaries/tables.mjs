@@ -83,10 +83,13 @@ export const ROOMS = {
     'reconcile-error.ts',
     ['wire', 'symbols', 'sets', 'negentropy'],
     ['one-way', 'automerge'],
+    'wire',
+    ['symbols', 'sets'],
     'math',
     'session',
     'key-set',
     'reconciler.ts',
+    'resumable-reconciler.ts',
     'streams',
   ],
   cache: [

@@ -18,6 +18,11 @@ export {
   Reconciler,
   type ReconcilerOptions,
 } from './reconciler.ts';
+export {
+  type ResumableOptions,
+  type ResumableProgress,
+  ResumableReconciler,
+} from './resumable-reconciler.ts';
 export type { ReconcileMethod } from './session/role.ts';
 export type { ByteDuplex, ByteSink, ByteSource } from './streams/byte-duplex.ts';
 export { type ReconcileOptions, type ReconcileOutcome, reconcile } from './streams/reconcile.ts';

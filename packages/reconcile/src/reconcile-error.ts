@@ -21,6 +21,15 @@ export class ReconcileError extends Error {
   }
 }
 
+/** Throws the error of an option or a set that the caller gave: by default one of a wrong shape. */
+export function wrongOption(
+  expected: string,
+  got: unknown,
+  Kind: typeof TypeError | typeof RangeError = TypeError,
+): never {
+  throw new Kind(`Cannot reconcile: expected ${expected}, got ${got}`);
+}
+
 /** Throws a `ReconcileError` for bytes that no correct peer sends. */
 export function refuse(expected: string, got: unknown, where: string): never {
   throw new ReconcileError('malformed', `expected ${expected}, got ${got} (${where})`);

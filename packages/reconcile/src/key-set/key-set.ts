@@ -12,9 +12,11 @@
 
 import { FrameError, type HashScheme, hashKey, hashKeys, type Key, SecretKey } from 'bloomery';
 import type { OwnSet } from '../session/own-set.ts';
+import { countHash, MOST_COUNTERS } from '../sets/hash-counters.ts';
 import { sumOfHashes } from '../sets/hashed-keys.ts';
 import { sameKey } from '../sets/key-source.ts';
 import { CELL } from '../symbols/cell.ts';
+import { findInTable } from './find-in-table.ts';
 import { changeCells, KeptBlocks } from './kept-cells.ts';
 import { decodeKeySet, encodeKeySet, MOST_KEPT } from './key-set-frame.ts';
 
@@ -38,6 +40,7 @@ export class KeySet {
   #table = new Uint32Array(64);
   #cells: Int32Array<ArrayBuffer>;
   #sum = 0n;
+  readonly #counters = new Uint8Array(MOST_COUNTERS);
   /** True if a session uses the arrays, so that a change has to copy them first. */
   #shared = false;
 
@@ -83,6 +86,7 @@ export class KeySet {
     const place = this.#table[slot] - 1;
     this.#closeSlot(slot);
     changeCells(this.#cells, low, high, -1);
+    countHash(this.#counters, low, -1);
     this.#sum = BigInt.asUintN(64, this.#sum - sumOfHashes(Int32Array.of(low, high)));
     // The last key takes the free place.
     const last = this.#keys.length - 1;
@@ -128,6 +132,7 @@ export class KeySet {
     const keys = this.#keys;
     const words = this.#words.subarray(0, 2 * this.size);
     const cells = this.#cells;
+    const table = this.#table;
     return {
       source: {
         size: keys.length,
@@ -138,7 +143,9 @@ export class KeySet {
         scheme: this.#scheme,
         hashed: { words, size: keys.length, places: null },
         sum: this.#sum,
+        counters: this.#counters.slice(),
         blocks: () => new KeptBlocks(cells, words),
+        find: (ids, bits) => findInTable(table, words, ids, bits),
       },
     };
   }
@@ -163,6 +170,7 @@ export class KeySet {
     while (this.#table[slot] !== 0) slot = this.#after(slot);
     this.#table[slot] = place + 1;
     changeCells(this.#cells, low, high, 1);
+    countHash(this.#counters, low, 1);
     this.#sum = BigInt.asUintN(64, this.#sum + sumOfHashes(Int32Array.of(low, high)));
     return true;
   }
@@ -171,6 +179,7 @@ export class KeySet {
     if (!this.#shared) return;
     this.#keys = this.#keys.slice();
     this.#words = this.#words.slice();
+    this.#table = this.#table.slice();
     this.#cells = this.#cells.slice();
     this.#shared = false;
   }

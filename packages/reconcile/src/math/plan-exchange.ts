@@ -9,58 +9,58 @@
  */
 
 import { cellBytes } from '../symbols/cell.ts';
-
-/** Symbols per difference that peeling needs, for hundreds of differences or more. */
-const SYMBOLS_PER_DIFFERENCE = 1.38;
-
-export interface ExchangeSizes {
-  /** Keys of the initiator, which sends the first filter. */
-  readonly here: number;
-  /** Keys of the responder. */
-  readonly there: number;
-  /** The estimated number of differences. */
-  readonly difference: number;
-  /** Symbols that have come already. Symbols alone can go on from there, a filter starts again. */
-  readonly symbols: number;
-}
+import { symbolsNeeded } from './symbols-needed.ts';
 
 export interface ExchangePlan {
   /** Bits per key of both filters; 0 for symbols alone. */
   readonly bitsPerKey: number;
-  readonly hashes: number;
   /** Bytes of an id. */
   readonly idBytes: number;
-  /** The expected number of differences that symbols have to find. */
-  readonly difference: number;
+  /** The bytes that this takes: symbols, filters, and the ids that are told to the responder. */
+  readonly bytes: number;
 }
 
-export function planExchange({ here, there, difference, symbols }: ExchangeSizes): ExchangePlan {
+/**
+ * The cheapest plan for `here` keys of the initiator, which sends the first filter, and `there`
+ * keys of the responder. `symbols` have come already: symbols alone can go on from there, a filter
+ * starts again.
+ */
+export function planExchange(here: number, there: number, difference: number, symbols: number): ExchangePlan {
   const onlyThere = Math.min(there, Math.max(0, (difference - (here - there)) / 2));
   const onlyHere = Math.min(here, Math.max(0, difference - onlyThere));
   const common = Math.max(0, here - onlyHere);
-  const alone = {
-    bitsPerKey: 0,
-    hashes: 0,
-    idBytes: enoughIdBytes(difference, here + there),
-    difference,
-  };
+  const idBytes = enoughIdBytes(difference, here + there);
+  const cell = cellBytes(idBytes);
   // The responder's keys that symbols find are told to it, one by one.
-  const told = (Math.log2(there + 2) + 5.5) / 8;
-  const cell = cellBytes(alone.idBytes);
-  const each = SYMBOLS_PER_DIFFERENCE * cell + (told * onlyThere) / Math.max(1, difference);
-  const rate = (here + common) / (8 * Math.LN2 ** 2 * difference * each);
+  const told = (((Math.log2(there + 2) + 5.5) / 8) * onlyThere) / Math.max(1, difference);
+  const bytesFor = (left: number) => symbolsNeeded(left) * cell + left * told;
+  const best = (here + common) / (8 * Math.LN2 ** 2 * difference * (1.38 * cell + told));
+  // No filter has more than 40 hashes.
+  const rate = Math.max(best, 2 ** -40);
+  const spared = idBytes === 5 ? symbols * cell : 0;
+  const alone = { bitsPerKey: 0, idBytes, bytes: bytesFor(difference) - spared };
   if (!(rate < 0.75)) return alone;
   const bitsPerKey = Math.log2(1 / rate) / Math.LN2;
   const left = Math.max(1, rate * difference);
-  const withFilter = (bitsPerKey * (here + common + rate * onlyThere)) / 8 + left * each + 20;
-  const spared = alone.idBytes === 5 ? symbols * cell : 0;
-  if (withFilter >= difference * each - spared) return alone;
-  return {
-    bitsPerKey,
-    hashes: Math.min(40, Math.max(1, Math.round(bitsPerKey * Math.LN2))),
-    idBytes: enoughIdBytes(left, here + there),
-    difference: left,
-  };
+  const bytes = (bitsPerKey * (here + common + rate * onlyThere)) / 8 + bytesFor(left) + 20;
+  if (bytes >= alone.bytes) return alone;
+  return { bitsPerKey, idBytes: enoughIdBytes(left, here + there), bytes };
+}
+
+/**
+ * The expected number of differences after a filter with `hashes` hashes and `bits` bits of `here`
+ * keys of the initiator, through which `passed` of `there` keys of the responder came.
+ */
+export function leftByFilter(
+  hashes: number,
+  bits: number,
+  here: number,
+  there: number,
+  passed: number,
+): number {
+  const rate = (1 - Math.exp((-hashes * here) / bits)) ** hashes;
+  const onlyThere = Math.min(there, (there - passed) / (1 - rate));
+  return Math.max(1, rate * (onlyThere + Math.max(0, here - there + onlyThere)));
 }
 
 /**

@@ -3,9 +3,10 @@
  * for sets of up to about 200 keys, and the last resort when symbols have failed twice.
  */
 
-import { refuse } from '../reconcile-error.ts';
+import { NOT_FOUND } from '../sets/find-ids.ts';
 import type { HashedKeys } from '../sets/hashed-keys.ts';
-import { encodeSortedList, LIST_BITS, type SortedList } from '../wire/sorted-list.ts';
+import type { ByteReader } from '../wire/byte-reader.ts';
+import { encodeSortedList, LIST_BITS } from '../wire/sorted-list.ts';
 
 /**
  * The bits of a hash in a list. In the first attempt fewer than one session in 256 fails because a
@@ -16,36 +17,27 @@ export function listBits(here: number, there: number, attempt: number): number {
   return Math.min(LIST_BITS, Math.ceil(Math.log2(here + 1) + Math.log2(there + 1)) + 8);
 }
 
-/** The first `bits` bits of hash k, as a number. */
-export function prefixAt(words: Int32Array, k: number, bits: number): number {
-  const whole = (words[2 * k + 1] >>> 0) * 2 ** 20 + (words[2 * k] >>> 12);
-  return Math.floor(whole / 2 ** (LIST_BITS - bits));
+/** The first `bits` bits of a hash, as a number. */
+export function prefixOf(high: number, low: number, bits: number): number {
+  return Math.floor(((high >>> 0) * 2 ** 20 + (low >>> 12)) / 2 ** (LIST_BITS - bits));
 }
 
-export class HashList {
-  readonly #bits: number;
-  readonly #values: Float64Array;
-  /** The numbers of the keys in the order of the list. */
-  readonly #order: Uint32Array;
-
-  constructor(keys: HashedKeys, bits: number) {
-    const values = Float64Array.from({ length: keys.size }, (_, k) => prefixAt(keys.words, k, bits));
-    this.#order = Uint32Array.from(values, (_, k) => k).sort((a, b) => values[a] - values[b]);
-    this.#bits = bits;
-    this.#values = values.sort();
-  }
-
-  encode(): Uint8Array {
-    return encodeSortedList(this.#values, this.#bits);
-  }
-
+export interface HashList {
+  readonly body: Uint8Array;
   /** The numbers of the keys at these places of the list. */
-  keysAt(places: Float64Array, what: string): Int32Array {
-    return Int32Array.from(places, (place) => {
-      if (place >= this.#order.length) refuse(`a place below ${this.#order.length}`, place, what);
-      return this.#order[place];
-    });
-  }
+  keysAt(places: Float64Array, reader: ByteReader): Int32Array;
+}
+
+/** The list of all keys. */
+export function hashList({ words, size }: HashedKeys, bits: number): HashList {
+  const values = new Float64Array(size);
+  for (let k = 0; k < size; k++) values[k] = prefixOf(words[2 * k + 1], words[2 * k], bits);
+  const order = Uint32Array.from(values, (_, k) => k).sort((a, b) => values[a] - values[b]);
+  return {
+    body: encodeSortedList(values.sort(), bits),
+    keysAt: (places, reader) =>
+      Int32Array.from(places, (place) => order[place] ?? reader.refuse(`a place below ${size}`, place)),
+  };
 }
 
 /** The result of comparing a list with our keys. */
@@ -57,22 +49,19 @@ export interface ListMatch {
 }
 
 /**
- * Compares a list with our keys. Null if two keys of one side look alike, so that the list cannot
- * tell which one the other side holds.
+ * Compares a list with our keys. `found` has for each of its values the number of our key, as
+ * `findIds` gives it. Null if two keys of one side look alike, so that the list cannot tell which
+ * one the other side holds.
  */
-export function matchList({ values, bits }: SortedList, keys: HashedKeys): ListMatch | null {
-  const places = new Map<number, number>();
-  for (let i = 0; i < values.length; i++) places.set(values[i], i);
-  const seen = new Uint8Array(values.length);
-  const onlyHere: number[] = [];
-  for (let k = 0; k < keys.size; k++) {
-    const place = places.get(prefixAt(keys.words, k, bits));
-    if (place === undefined) onlyHere.push(k);
-    else if (seen[place] === 1) return null;
-    else seen[place] = 1;
-  }
-  if (places.size < values.length) return null;
+export function matchList(found: Int32Array, size: number): ListMatch | null {
+  const ours = new Uint8Array(size);
   const onlyThere: number[] = [];
-  for (let i = 0; i < values.length; i++) if (seen[i] === 0) onlyThere.push(i);
+  for (let i = 0; i < found.length; i++) {
+    const number = found[i];
+    if (number === NOT_FOUND) onlyThere.push(i);
+    else if (number < 0 || ours[number]++ > 0) return null;
+  }
+  const onlyHere: number[] = [];
+  for (let k = 0; k < size; k++) if (ours[k] === 0) onlyHere.push(k);
   return { onlyHere: Int32Array.from(onlyHere), onlyThere: Float64Array.from(onlyThere) };
 }

@@ -2,18 +2,20 @@
  * The initiator: says hello, decodes the symbols of the responder, chooses how to go on, tells the
  * responder its part of the difference and waits for the verdict.
  *
- * It allows symbols ahead of their use, so that small differences take one round trip: 224 symbols
- * at once, which is enough for 130 differences. Beyond that it allows as many as there are
- * differences by the estimate, and then an eighth more each time.
+ * The hello says enough for the responder to estimate the difference, so most sessions need one
+ * more round trip at most before the initiator has decoded. It asks for more symbols only when all
+ * that it asked for have come. So the responder's bytes depend on the initiator's messages alone,
+ * which lets a broken session be resumed.
  */
 
-import { estimateDifference } from '../math/estimate-difference.ts';
-import { type ExchangePlan, planExchange } from '../math/plan-exchange.ts';
-import { refuse } from '../reconcile-error.ts';
-import { findIds } from '../sets/find-ids.ts';
+import { estimateFromSymbols } from '../math/estimate-difference.ts';
+import { leftByFilter, planExchange } from '../math/plan-exchange.ts';
+import { MOST_FIRST_SYMBOLS, mostSymbols, nextSymbols } from '../math/symbols-needed.ts';
 import { HashFilter } from '../sets/hash-filter.ts';
-import { type HashedKeys, placesOutside, selected, sumWithout } from '../sets/hashed-keys.ts';
+import { type HashedKeys, placesOutside } from '../sets/hashed-keys.ts';
 import { RANDOM_BYTES } from '../sets/session-salt.ts';
+import { cellBytes } from '../symbols/cell.ts';
+import { Peeler } from '../symbols/peeler.ts';
 import { ByteReader } from '../wire/byte-reader.ts';
 import { ByteWriter } from '../wire/byte-writer.ts';
 import {
@@ -24,6 +26,7 @@ import {
   MAGIC,
   type Message,
   MORE,
+  nameOf,
   SUMMARY,
   SYMBOLS,
   TELL,
@@ -32,232 +35,208 @@ import {
 } from '../wire/message.ts';
 import { decodeSortedList, encodeSortedList } from '../wire/sorted-list.ts';
 import { matchList } from './hash-list.ts';
+import type { OwnCells } from './own-cells.ts';
 import {
   type Difference,
-  FIRST_SYMBOLS,
-  HELLO_EXCHANGE,
-  HELLO_FIRST,
-  HELLO_KEPT,
+  EQUAL,
+  FLOWS,
+  HELLO_EAGER,
+  KEPT,
   type ReconcileMethod,
   type Role,
   type RoleOptions,
   SUMMARY_EQUAL,
-  SUMMARY_EXCHANGE,
-  SUMMARY_KEPT,
   SUMMARY_LIST,
+  SUMMARY_WIDTH,
   unexpected,
 } from './role.ts';
-import { FIRST_LIST_ATTEMPT, type SaltedSet } from './salted-set.ts';
-import { SymbolReceiver } from './symbol-receiver.ts';
-import { encodeToldIds } from './told-ids.ts';
+import type { SaltedSet } from './salted-set.ts';
+import { encodeToldIds, idsOfPrefixes } from './told-ids.ts';
 
-/** The message that has to come next. Symbols that were on their way may come before it. */
-type Awaited = typeof SUMMARY | typeof SYMBOLS | typeof FILTERED | typeof VERDICT;
-
-/** Symbols that are allowed without looking at the estimate: fewer than 2 kB. */
-const SMALL_GRANT = 224;
+/** Counters in a hello, a byte each. Round trips are worth more of them than bytes. */
+const COUNTERS = 16;
+const EAGER_COUNTERS = 64;
 
 export class Initiator implements Role {
   readonly #own: SaltedSet;
   readonly #options: RoleOptions;
   readonly #out: Message[] = [];
-  #awaited: Awaited = SUMMARY;
+  #greeted = false;
+  /** The message that has to come next. Symbols that were on their way may come before it. */
+  #awaited = SUMMARY;
   #there = 0;
-  #exchange = false;
-  #difference: Difference | null = null;
   #search: Search | null = null;
-  #plan: ExchangePlan | null = null;
+  #filter: HashFilter | null = null;
   #told: Difference | null = null;
-  #symbols = 0;
-  #estimate: number | null = null;
+  difference: Difference | null = null;
+  flows = 0;
+  symbols = 0;
+  estimate: number | null = null;
 
   constructor(own: SaltedSet, options: RoleOptions) {
     this.#own = own;
     this.#options = options;
-    this.#hello();
-  }
-
-  get difference(): Difference | null {
-    return this.#difference;
   }
 
   get idle(): boolean {
     return this.#out.length === 0;
   }
 
-  get exchange(): boolean {
-    return this.#exchange;
-  }
-
-  get symbols(): number {
-    return this.#symbols;
-  }
-
-  get estimate(): number | null {
-    return this.#estimate;
-  }
-
   pull(): Message | null {
+    if (!this.#greeted) this.#hello();
     return this.#out.shift() ?? null;
   }
 
   receive(message: Message): void {
     const { type, body } = message;
-    if (this.#difference !== null) unexpected(message);
-    if (type === SYMBOLS) this.#receiveSymbols(message);
+    const reader = new ByteReader(body, nameOf(type));
+    if (this.difference !== null || !this.#greeted) unexpected(message);
+    if (type === SYMBOLS && this.#search !== null) this.#append(reader, this.#search);
     else if (type !== this.#awaited) unexpected(message);
-    else if (type === SUMMARY) this.#summary(new ByteReader(body, 'summary'), message);
-    else if (type === FILTERED) this.#filtered(new ByteReader(body, 'filtered'), message);
-    else this.#verdict(new ByteReader(body, 'verdict'));
+    else if (type === SUMMARY) this.#summary(reader, message);
+    else if (type === FILTERED) this.#filtered(reader, message);
+    else this.#verdict(reader);
   }
 
   #hello(): void {
-    const { kept, source } = this.#own.set;
-    const { random, exchange, firstSymbols } = this.#options;
-    const first = firstSymbols === FIRST_SYMBOLS ? 0 : HELLO_FIRST;
+    this.#greeted = true;
+    const { kept } = this.#own.set;
+    const { random, flows, eager } = this.#options;
+    this.#own.begin(random, kept !== null);
+    const { hashed, sum } = this.#own;
     const writer = new ByteWriter().bytes(MAGIC).byte(VERSION);
-    writer.byte((kept === null ? 0 : HELLO_KEPT) | (exchange ? HELLO_EXCHANGE : 0) | first);
-    writer.bytes(random).varint(kept?.hashed.size ?? source.size);
-    if (first) writer.varint(firstSymbols);
-    if (kept !== null) writer.word(kept.scheme.seed).word(kept.sum);
-    this.#send(HELLO, writer);
+    writer.byte((kept === null ? 0 : KEPT) | flows | (eager ? HELLO_EAGER : 0));
+    writer.bytes(random).varint(hashed.size).word(sum);
+    if (kept !== null) writer.word(kept.scheme.seed);
+    this.#send(HELLO, writer.bytes(this.#own.counters(eager ? EAGER_COUNTERS : COUNTERS)));
   }
 
   #summary(reader: ByteReader, message: Message): void {
     const flags = reader.byte();
-    if (flags > 15) refuse('flags below 16', flags, 'summary');
-    const keptInUse = (flags & SUMMARY_KEPT) !== 0;
-    if (this.#own.attempt === 0) {
-      if (keptInUse && this.#own.set.kept === null) unexpected(message);
-      this.#own.begin(this.#options.random, reader.take(RANDOM_BYTES).slice(), keptInUse);
-      this.#exchange = (flags & SUMMARY_EXCHANGE) !== 0;
-      if (this.#exchange && !this.#options.exchange) unexpected(message);
-    } else if (keptInUse) unexpected(message);
+    const own = this.#own;
+    const { flows, random } = this.#options;
+    if (flags >= 4 * SUMMARY_WIDTH) reader.refuse('flags below 128', flags);
+    if (own.attempt === 0) {
+      this.flows = flags & FLOWS;
+      if (this.flows & ~flows) unexpected(message);
+    } else if (own.attempt === 1) own.ofResponder = reader.take(RANDOM_BYTES).slice();
+    if (flags & SUMMARY_EQUAL) {
+      if (own.attempt > 0) unexpected(message);
+      reader.end();
+      this.difference = EQUAL;
+      return;
+    }
+    if (own.keptInUse && !(flags & KEPT)) own.begin(random, false);
+    else if (!own.keptInUse && flags & KEPT) unexpected(message);
     this.#there = reader.varint();
-    if (flags & SUMMARY_EQUAL) this.#equal(reader, message);
-    else if (flags & SUMMARY_LIST) this.#list(reader, this.#own.hashed);
-    else this.#begin(reader.rest(), this.#own.hashed);
+    if (flags & SUMMARY_LIST) this.#list(reader, own.hashed);
+    else this.#begin(reader, 5 + Math.floor(flags / SUMMARY_WIDTH), own.hashed);
   }
 
   /** Begins the search with the first symbols. */
-  #begin(symbols: Uint8Array, active: HashedKeys): void {
-    const receiver = new SymbolReceiver(this.#own.blocks(active, 5), 5);
-    receiver.allow(this.#options.firstSymbols);
-    this.#search = { receiver, active, theirs: this.#there, method: 'symbols', difference: 0 };
-    this.#awaited = SYMBOLS;
-    this.#append(symbols, this.#search);
+  #begin(reader: ByteReader, idBytes: number, active: HashedKeys): void {
+    const search = this.#searchIn(active, idBytes, 'symbols');
+    search.difference = reader.varint();
+    search.theirs = this.#there;
+    this.#start(search, reader);
   }
 
-  /** Both sets are equal by their kept sums. The responder has compared them, and so do we. */
-  #equal(reader: ByteReader, message: Message): void {
-    reader.end();
-    const { kept } = this.#own.set;
-    if (kept === null || this.#own.scheme !== kept.scheme || this.#there !== kept.hashed.size)
-      unexpected(message);
-    this.#difference = { onlyHere: new Uint32Array(0), onlyThereCount: 0, method: 'equal' };
+  #searchIn(active: HashedKeys, idBytes: number, method: ReconcileMethod): Search {
+    const cells = this.#own.cells(active, idBytes);
+    const peeler = new Peeler(idBytes);
+    return { cells, peeler, arrived: 0, allowed: 0, active, theirs: 0, method, difference: 0, asked: 0 };
+  }
+
+  #start(search: Search, reader: ByteReader): void {
+    this.#search = search;
+    this.#awaited = SYMBOLS;
+    search.allowed = Math.min(reader.left / cellBytes(search.cells.idBytes), MOST_FIRST_SYMBOLS);
+    this.#append(reader, search);
   }
 
   #list(reader: ByteReader, active: HashedKeys): void {
-    const list = decodeSortedList(reader, this.#there, 'summary');
-    if (list.values.length < this.#there) refuse(`${this.#there} keys`, list.values.length, 'summary');
-    const match = matchList(list, active);
+    const list = decodeSortedList(reader, this.#there);
+    if (list.values.length < this.#there) reader.refuse(`${this.#there} keys`, list.values.length);
+    const found = this.#own.find(active, idsOfPrefixes(list.values, list.bits), list.bits);
+    const match = matchList(found, active.size);
     const bits = Math.ceil(Math.log2(this.#there + 1));
     if (match === null) this.#again();
     else this.#tell(active, match.onlyHere, encodeSortedList(match.onlyThere, bits), 'list');
   }
 
-  #receiveSymbols(message: Message): void {
-    const search = this.#search;
-    if (search === null) unexpected(message);
+  /** Takes symbols. More than allowed are an error, so their memory is bounded by our own wish. */
+  #append(reader: ByteReader, search: Search): void {
+    const { peeler, allowed, cells } = search;
+    const bytes = reader.rest();
+    const count = bytes.length / cellBytes(cells.idBytes);
+    search.arrived += count;
+    if (!Number.isInteger(count) || search.arrived > allowed)
+      reader.refuse(`${allowed} whole symbols`, search.arrived);
     // Symbols may be on their way when we have enough of them.
-    if (this.#awaited === SYMBOLS) this.#append(message.body, search);
-    else search.receiver.count(message.body);
-  }
-
-  #append(bytes: Uint8Array, search: Search): void {
-    const { peeler, allowed } = search.receiver;
-    const before = peeler.size;
-    search.receiver.append(bytes);
-    this.#symbols += peeler.size - before;
+    if (this.#awaited !== SYMBOLS) return;
+    peeler.append(cells.range(peeler.size, search.arrived, allowed), bytes);
+    this.symbols += count;
     if (peeler.done) this.#decoded(search);
     else if (peeler.stuck) this.#again();
-    else if (search.difference > 0) {
-      if (allowed - peeler.size <= peeler.size / 16) this.#allowMore(search);
-    } else if (peeler.size === allowed) this.#choose(search);
+    else if (peeler.size === allowed) this.#goOn(search);
   }
 
-  /** Chooses how to go on after the first symbols. */
-  #choose(search: Search): void {
-    const { active, receiver } = search;
-    search.difference = this.#estimated(search);
-    const { difference } = search;
-    const symbols = receiver.peeler.size;
-    const plan = planExchange({ here: active.size, there: this.#there, difference, symbols });
-    if (plan.bitsPerKey > 0) this.#filter(plan, active);
-    else if (plan.idBytes === receiver.idBytes) this.#allowMore(search);
-    else {
-      const longer = new SymbolReceiver(this.#own.blocks(active, plan.idBytes), plan.idBytes);
-      this.#search = { ...search, receiver: longer };
-      this.#allowMore(this.#search);
+  /** Chooses how to go on after symbols that were not enough. */
+  #goOn(search: Search): void {
+    const { active, method, theirs } = search;
+    const { size } = search.peeler;
+    const { eager, maxSymbols } = this.#options;
+    const difference = this.#estimated(search);
+    const plan = planExchange(active.size, theirs, difference, size);
+    if (plan.bitsPerKey > 0 && method === 'symbols' && size <= MOST_FIRST_SYMBOLS) {
+      this.#sendFilter(active, plan.bitsPerKey, plan.idBytes);
+      return;
     }
+    search.allowed = Math.min(nextSymbols(size, difference, eager, search.asked++), maxSymbols);
+    if (size > mostSymbols(difference) || search.allowed <= size) this.#again();
+    else this.#send(MORE, new ByteWriter().varint(search.allowed));
   }
 
-  /** Lets the responder send more symbols, or gives up if there were far too many. */
-  #allowMore(search: Search): void {
-    const { receiver } = search;
-    const { size } = receiver.peeler;
-    if (size > mostSymbols(search.difference)) search.difference = this.#estimated(search);
-    const end = size < search.difference ? firstGrant(size, search.difference) : size + (size >>> 3) + 16;
-    if (size <= mostSymbols(search.difference)) receiver.allow(Math.min(end, this.#options.maxSymbols));
-    if (receiver.allowed <= size) this.#again();
-    else this.#send(MORE, new ByteWriter().byte(receiver.idBytes).varint(receiver.allowed));
+  #estimated(search: Search): number {
+    const { peeler } = search;
+    const { found, size } = peeler;
+    const balance = search.active.size - search.theirs - peeler.balance;
+    const prior = Math.max(0, search.difference - found);
+    const rest = estimateFromSymbols(size, (i) => peeler.countAt(i), balance, prior);
+    this.estimate = Math.round(found + rest);
+    return found + rest;
   }
 
-  #estimated({ receiver, active, theirs }: Search): number {
-    const { peeler } = receiver;
-    const rest = estimateDifference({
-      size: peeler.size,
-      countAt: (i) => peeler.countAt(i),
-      balance: active.size - theirs - peeler.balance,
-      most: active.size + theirs,
-    });
-    this.#estimate = Math.round(peeler.found + rest);
-    return peeler.found + rest;
-  }
-
-  #filter(plan: ExchangePlan, active: HashedKeys): void {
-    const filter = HashFilter.of(active, plan.hashes, plan.bitsPerKey, false);
-    this.#plan = plan;
+  #sendFilter(active: HashedKeys, bitsPerKey: number, idBytes: number): void {
+    const filter = HashFilter.of(active, bitsPerKey, false);
+    this.#filter = filter;
+    this.#search = this.#searchIn(active, idBytes, 'filter');
     this.#awaited = FILTERED;
-    const writer = new ByteWriter().byte(filter.hashes).byte(plan.idBytes);
-    writer.varint(firstGrant(0, plan.difference)).varint(filter.bits).bytes(filter.bytes);
-    this.#send(FILTER, writer);
+    this.#send(FILTER, filter.write(new ByteWriter().byte(idBytes)));
   }
 
   /** Keeps the keys that pass the responder's filter. The others are certainly ours alone. */
   #filtered(reader: ByteReader, message: Message): void {
-    const plan = this.#plan;
-    const active = this.#search?.active;
-    if (plan === null || active === undefined) unexpected(message);
+    const sent = this.#filter;
+    const search = this.#search;
+    if (sent === null || search === null) unexpected(message);
+    const { active, cells } = search;
     const theirs = reader.varint(this.#there);
-    const hashes = reader.byte();
-    const bits = reader.varint();
-    const filter = HashFilter.from(hashes, bits, true, reader.rest(), 'filtered');
-    const { words } = active;
-    const left = selected(active, (k) => filter.has(words[2 * k], words[2 * k + 1]));
-    const receiver = new SymbolReceiver(this.#own.blocks(left, plan.idBytes), plan.idBytes);
-    receiver.allow(firstGrant(0, plan.difference));
-    this.#search = { receiver, active: left, theirs, method: 'filter', difference: plan.difference };
-    this.#awaited = SYMBOLS;
+    const left = HashFilter.from(reader, true).passing(active);
+    const next = this.#searchIn(left, cells.idBytes, 'filter');
+    next.theirs = theirs;
+    next.difference = leftByFilter(sent.hashes, sent.bits, active.size, this.#there, theirs);
+    this.#start(next, reader);
   }
 
   /** All ids have been found: finds our keys among them, and tells the responder its own. */
-  #decoded({ receiver, active, method }: Search): void {
-    const { peeler, idBytes } = receiver;
-    const onlyHere = findIds(active.words, peeler.ids(1), 8 * idBytes);
-    const told = encodeToldIds(peeler.ids(-1), idBytes, active, onlyHere);
+  #decoded({ peeler, cells, active, method }: Search): void {
+    const find = (ids: Int32Array, bits: number) => this.#own.find(active, ids, bits);
+    const onlyHere = find(peeler.ids(1), 8 * cells.idBytes);
+    const ours = new Set(onlyHere);
+    const told = encodeToldIds(peeler.ids(-1), cells.idBytes, active.size, ours, find);
     // A key that is not there, or two that look alike: only another salt can help.
-    if (told === null || onlyHere.some((k) => k < 0)) this.#again();
+    if (told === null || ours.size < onlyHere.length || onlyHere.some((k) => k < 0)) this.#again();
     else this.#tell(active, onlyHere, told, method);
   }
 
@@ -272,25 +251,26 @@ export class Initiator implements Role {
     }
     this.#told = { onlyHere: places, onlyThereCount, method };
     this.#awaited = VERDICT;
-    const writer = new ByteWriter().word(sumWithout(active, onlyHere));
+    const writer = new ByteWriter().word(this.#own.sumWithout(active, onlyHere));
     this.#send(TELL, writer.varint(places.length).bytes(told));
   }
 
   #verdict(reader: ByteReader): void {
     const agreed = reader.byte();
     reader.end();
-    if (agreed > 1) refuse('0 or 1', agreed, 'verdict');
-    if (agreed === 1) this.#difference = this.#told;
-    else {
-      this.#own.next();
-      this.#awaited = SUMMARY;
-    }
+    if (agreed > 1) reader.refuse('0 or 1', agreed);
+    if (agreed === 1) this.difference = this.#told;
+    else this.#next();
   }
 
   #again(): void {
+    this.#next();
+    this.#send(AGAIN, new ByteWriter());
+  }
+
+  #next(): void {
     this.#own.next();
     this.#awaited = SUMMARY;
-    this.#send(AGAIN, new ByteWriter().byte(this.#own.attempt >= FIRST_LIST_ATTEMPT ? 1 : 0));
   }
 
   #send(type: number, writer: ByteWriter): void {
@@ -300,22 +280,19 @@ export class Initiator implements Role {
 
 /** The search for differences by symbols. */
 interface Search {
-  readonly receiver: SymbolReceiver;
+  /** Our own symbols. */
+  readonly cells: OwnCells;
+  readonly peeler: Peeler;
+  /** Number of symbols that have come, and of those that may come in all. */
+  arrived: number;
+  allowed: number;
   /** Our keys that take part: all, or those that passed the responder's filter. */
   readonly active: HashedKeys;
   /** Number of the responder's keys that take part. */
-  readonly theirs: number;
+  theirs: number;
   readonly method: ReconcileMethod;
-  /** The estimated number of differences, or 0 before the estimate. */
+  /** The number of differences as expected before any symbol came, or 0 if that is not known. */
   difference: number;
-}
-
-/** Number of symbols to allow at first, if `size` have come. */
-function firstGrant(size: number, difference: number): number {
-  return Math.ceil(Math.max(difference, Math.min(SMALL_GRANT, size + 2 * difference + 30)));
-}
-
-/** Number of symbols after which decoding has certainly failed. */
-function mostSymbols(difference: number): number {
-  return 3 * difference + 300;
+  /** Number of requests for more symbols. */
+  asked: number;
 }

@@ -13,11 +13,14 @@ export interface OwnSet {
   readonly kept: KeptSymbols | null;
 }
 
-interface KeptSymbols {
+export interface KeptSymbols {
   /** The standing key, whose check value names it to the other side. */
   readonly scheme: HashScheme;
   readonly hashed: HashedKeys;
   readonly sum: bigint;
+  readonly counters: Uint8Array;
   /** The symbols with ids of 5 bytes, from symbol 0 on. */
   blocks(): SymbolBlocks;
+  /** The keys with these ids, as `findIds` gives them. Null if bits are too few. */
+  find(ids: Int32Array, bits: number): Int32Array | null;
 }

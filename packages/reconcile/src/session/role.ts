@@ -26,34 +26,45 @@ export interface Role {
   readonly difference: Difference | null;
   /** True if no answer waits to be sent. */
   readonly idle: boolean;
-  /** Whether both sides want to exchange the keys themselves. */
-  readonly exchange: boolean;
+  /** The keys that both sides want to be sent after the search: `FROM_…` flags. */
+  readonly flows: number;
   /** Symbols that were sent or received. */
   readonly symbols: number;
-  /** The estimated number of differences, or null if there is no estimate on this side. */
+  /** The estimated number of differences, or null if there is none yet. */
   readonly estimate: number | null;
 }
 
 export interface RoleOptions {
   /** Our 8 bytes of randomness. */
   readonly random: Uint8Array;
-  readonly exchange: boolean;
-  readonly firstSymbols: number;
+  /** The keys that we want to be sent after the search: `FROM_…` flags. */
+  readonly flows: number;
+  /** Whether round trips matter more than bytes. */
+  readonly eager: boolean;
   readonly maxSymbols: number;
 }
 
-/** The symbols of the first summary, unless the initiator asks for another number. */
-export const FIRST_SYMBOLS = 64;
-/** The most symbols that an initiator can ask for in its hello. */
-export const MOST_FIRST_SYMBOLS = 4096;
+/** The number of differences that a responder expects if the hello says nothing about them. */
+export const BLIND_ESTIMATE = 45;
 
-export const HELLO_KEPT = 1;
-export const HELLO_EXCHANGE = 2;
-export const HELLO_FIRST = 4;
-export const SUMMARY_KEPT = 1;
-export const SUMMARY_EXCHANGE = 2;
-export const SUMMARY_LIST = 4;
-export const SUMMARY_EQUAL = 8;
+/** Flags of a hello and of a summary. */
+export const KEPT = 1;
+export const FROM_INITIATOR = 2;
+export const FROM_RESPONDER = 4;
+export const FLOWS: number = FROM_INITIATOR | FROM_RESPONDER;
+/** Flag of a hello. */
+export const HELLO_EAGER = 8;
+/** Flags of a summary. */
+export const SUMMARY_LIST = 8;
+export const SUMMARY_EQUAL = 16;
+/** The flags from this one on are the bytes of an id minus 5. */
+export const SUMMARY_WIDTH = 32;
+
+export const EQUAL: Difference = {
+  onlyHere: /* @__PURE__ */ new Uint32Array(0),
+  onlyThereCount: 0,
+  method: 'equal',
+};
 
 export function unexpected({ type }: Message): never {
   throw new ReconcileError('unexpected', `expected another message at this point, got ${nameOf(type)}`);

@@ -5,10 +5,13 @@
 
 import type { HashScheme } from 'bloomery';
 import { ReconcileError } from '../reconcile-error.ts';
-import { type HashedKeys, hashedKeys } from '../sets/hashed-keys.ts';
+import { findIds } from '../sets/find-ids.ts';
+import { foldedCounters, hashCounters } from '../sets/hash-counters.ts';
+import { type HashedKeys, hashedKeys, sumOfHashes } from '../sets/hashed-keys.ts';
 import { sessionScheme } from '../sets/session-salt.ts';
-import { type SymbolBlocks, SymbolSource } from '../symbols/symbol-source.ts';
-import type { OwnSet } from './own-set.ts';
+import { SymbolSource } from '../symbols/symbol-source.ts';
+import { OwnCells } from './own-cells.ts';
+import type { KeptSymbols, OwnSet } from './own-set.ts';
 
 /** Attempts from this one on use lists. */
 export const FIRST_LIST_ATTEMPT = 2;
@@ -16,63 +19,89 @@ export const FIRST_LIST_ATTEMPT = 2;
 export class SaltedSet {
   readonly set: OwnSet;
   readonly #most: number;
-  #ofInitiator: Uint8Array | null = null;
-  #ofResponder: Uint8Array | null = null;
-  #keptInUse = false;
+  #ofInitiator: Uint8Array = new Uint8Array(0);
+  /** The randomness of the responder, which attempt 1 brings. */
+  ofResponder: Uint8Array | null = null;
+  #kept: KeptSymbols | null = null;
   #attempt = 0;
   #scheme: HashScheme | null = null;
   #hashed: HashedKeys | null = null;
+  #sum: bigint | null = null;
 
   constructor(set: OwnSet, maxAttempts: number) {
     this.set = set;
     this.#most = maxAttempts;
   }
 
-  /** Begins attempt 0 with the randomness of both sides, or with kept symbols if both have them. */
-  begin(ofInitiator: Uint8Array, ofResponder: Uint8Array, keptInUse: boolean): void {
+  /** Begins attempt 0 with the randomness of the initiator, or with kept symbols. */
+  begin(ofInitiator: Uint8Array, keptInUse: boolean): void {
     this.#ofInitiator = ofInitiator;
-    this.#ofResponder = ofResponder;
-    this.#keptInUse = keptInUse;
+    this.#forget();
+    this.#kept = keptInUse ? this.set.kept : null;
   }
 
   get attempt(): number {
     return this.#attempt;
   }
 
-  get begun(): boolean {
-    return this.#ofInitiator !== null;
+  /** Whether kept symbols are in use. */
+  get keptInUse(): boolean {
+    return this.#kept !== null;
   }
 
   /** Goes to the next salt, or throws if there were too many attempts. */
   next(): void {
     this.#attempt++;
-    this.#keptInUse = false;
-    this.#scheme = null;
-    this.#hashed = null;
+    this.#forget();
     if (this.#attempt < this.#most) return;
     throw new ReconcileError('exhausted', `expected success in ${this.#attempt} attempts, got none`);
   }
 
   get scheme(): HashScheme {
-    const { kept } = this.set;
-    if (this.#keptInUse && kept !== null) return kept.scheme;
-    if (this.#ofInitiator === null || this.#ofResponder === null)
-      throw new ReconcileError('unexpected', 'expected the randomness of both sides first, got one');
-    this.#scheme ??= sessionScheme(this.#ofInitiator, this.#ofResponder, this.#attempt);
+    if (this.#kept !== null) return this.#kept.scheme;
+    this.#scheme ??= sessionScheme(this.#ofInitiator, this.ofResponder, this.#attempt);
     return this.#scheme;
   }
 
   get hashed(): HashedKeys {
-    const { kept, source } = this.set;
-    if (this.#keptInUse && kept !== null) return kept.hashed;
-    this.#hashed ??= hashedKeys(source, this.scheme);
+    this.#hashed ??= this.#kept?.hashed ?? hashedKeys(this.set.source, this.scheme);
     return this.#hashed;
   }
 
-  /** The symbols of `keys`, which are all keys of this side or some of them. */
-  blocks(keys: HashedKeys, idBytes: number): SymbolBlocks {
-    const { kept } = this.set;
-    if (this.#keptInUse && kept !== null && keys === kept.hashed && idBytes === 5) return kept.blocks();
-    return new SymbolSource(keys.words, keys.size, idBytes);
+  /** Sum of the hashes of all keys. */
+  get sum(): bigint {
+    this.#sum ??= this.#kept?.sum ?? sumOfHashes(this.hashed.words);
+    return this.#sum;
+  }
+
+  /** Counters of all keys. */
+  counters(count: number): Uint8Array {
+    return foldedCounters(this.#kept?.counters ?? hashCounters(this.hashed.words), count);
+  }
+
+  /** The cells of `keys`, which are all keys of this side or some of them. */
+  cells(keys: HashedKeys, idBytes: number): OwnCells {
+    const kept = keys === this.#kept?.hashed && idBytes === 5 ? this.#kept : null;
+    return new OwnCells(() => kept?.blocks() ?? new SymbolSource(keys.words, keys.size, idBytes), idBytes);
+  }
+
+  /** The numbers in `keys` of the keys with these ids, as `findIds` gives them. */
+  find(keys: HashedKeys, ids: Int32Array, bits: number): Int32Array {
+    const kept = keys === this.#kept?.hashed ? this.#kept.find(ids, bits) : null;
+    return kept ?? findIds(keys.words, ids, bits);
+  }
+
+  /** Sum of the hashes of `keys` without those of the given numbers. */
+  sumWithout(keys: HashedKeys, numbers: Int32Array): bigint {
+    let sum = keys === this.#hashed ? this.sum : sumOfHashes(keys.words);
+    for (const k of numbers) sum -= sumOfHashes(keys.words.subarray(2 * k, 2 * k + 2));
+    return BigInt.asUintN(64, sum);
+  }
+
+  #forget(): void {
+    this.#kept = null;
+    this.#scheme = null;
+    this.#hashed = null;
+    this.#sum = null;
   }
 }

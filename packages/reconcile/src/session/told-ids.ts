@@ -5,45 +5,41 @@
  * takes about log2(n) + 5 bits per key in a sorted list, instead of 40.
  */
 
-import { findIds, NOT_FOUND } from '../sets/find-ids.ts';
-import type { HashedKeys } from '../sets/hashed-keys.ts';
+import { NOT_FOUND } from '../sets/find-ids.ts';
 import { encodeSortedList, LIST_BITS } from '../wire/sorted-list.ts';
-import { prefixAt } from './hash-list.ts';
+import { prefixOf } from './hash-list.ts';
 
 /** Spare bits: one session in 16 has to take all bits of the ids. */
 const SPARE_BITS = 4;
 
 /**
- * The list that tells the responder its keys. `ids` are halves in turn, upper and lower, and
- * `onlyHere` the numbers of our keys that the responder lacks. Null if whole ids are ambiguous.
+ * The list that tells the responder its keys. `ids` are halves in turn, upper and lower. We hold
+ * `size` keys, `ours` are the numbers of those that the responder lacks, and `find` finds our keys.
+ * Null if whole ids are ambiguous.
  */
 export function encodeToldIds(
   ids: Int32Array,
   idBytes: number,
-  keys: HashedKeys,
-  onlyHere: Int32Array,
+  size: number,
+  ours: ReadonlySet<number>,
+  find: (ids: Int32Array, bits: number) => Int32Array,
 ): Uint8Array | null {
   const whole = Math.min(LIST_BITS, 8 * idBytes);
   const count = ids.length / 2;
-  const short = Math.ceil(Math.log2(keys.size + count + 1) + Math.log2(count + 1)) + SPARE_BITS;
-  const ours = new Set(onlyHere);
+  const short = Math.ceil(Math.log2(size + count + 1) + Math.log2(count + 1)) + SPARE_BITS;
   for (const bits of short < whole ? [short, whole] : [whole]) {
     const values = prefixesOf(ids, bits);
     if (values.some((value, i) => i > 0 && value === values[i - 1])) continue;
-    const clear = findIds(keys.words, ids, bits).every((k) => k === NOT_FOUND || ours.has(k));
-    if (clear) return encodeSortedList(values, bits);
+    if (find(ids, bits).every((k) => k === NOT_FOUND || ours.has(k))) return encodeSortedList(values, bits);
   }
   return null;
 }
 
 /** The first bits of ids, in rising order. */
 function prefixesOf(ids: Int32Array, bits: number): Float64Array {
-  const words = new Int32Array(ids.length);
-  for (let i = 0; i < ids.length; i += 2) {
-    words[i] = ids[i + 1];
-    words[i + 1] = ids[i];
-  }
-  return Float64Array.from({ length: ids.length / 2 }, (_, k) => prefixAt(words, k, bits)).sort();
+  const values = new Float64Array(ids.length / 2);
+  for (let k = 0; k < values.length; k++) values[k] = prefixOf(ids[2 * k], ids[2 * k + 1], bits);
+  return values.sort();
 }
 
 /** Ids that begin with these bits: halves in turn, upper and lower. */

@@ -6,7 +6,7 @@
 
 export const NOT_FOUND = -1;
 /** More than one key has the id. */
-const AMBIGUOUS = -2;
+export const AMBIGUOUS = -2;
 
 /**
  * For each id the number of its key in `words`, `NOT_FOUND` or `AMBIGUOUS`. Ids are given by their

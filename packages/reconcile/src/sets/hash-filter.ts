@@ -6,8 +6,9 @@
  * the first one by accident passes the second one independently.
  */
 
-import { refuse } from '../reconcile-error.ts';
-import type { HashedKeys } from './hashed-keys.ts';
+import type { ByteReader } from '../wire/byte-reader.ts';
+import type { ByteWriter } from '../wire/byte-writer.ts';
+import { type HashedKeys, selected } from './hashed-keys.ts';
 
 /** The most hashes of a filter: rates down to 10^-12. */
 const MOST_HASHES = 40;
@@ -27,23 +28,30 @@ export class HashFilter {
   }
 
   /** A filter of these keys. */
-  static of(keys: HashedKeys, hashes: number, bitsPerKey: number, swapped: boolean): HashFilter {
+  static of(keys: HashedKeys, bitsPerKey: number, swapped: boolean): HashFilter {
     const bits = Math.max(1, Math.min(2 ** 32 - 1, Math.ceil(bitsPerKey * keys.size)));
+    const hashes = Math.min(MOST_HASHES, Math.max(1, Math.round(bitsPerKey * Math.LN2)));
     const filter = new HashFilter(hashes, bits, swapped);
     for (let k = 0; k < keys.size; k++) filter.#probe(keys.words[2 * k], keys.words[2 * k + 1], true);
     return filter;
   }
 
-  /** A filter that came, or an error if its fields do not fit each other. */
-  static from(hashes: number, bits: number, swapped: boolean, bytes: Uint8Array, what: string): HashFilter {
-    if (hashes < 1 || hashes > MOST_HASHES) refuse(`1 to ${MOST_HASHES} hashes`, hashes, what);
-    if (bits < 1 || bits >= 2 ** 32 || bytes.length !== Math.ceil(bits / 8))
-      refuse(`${bits} bits`, `${bytes.length} bytes`, what);
-    return new HashFilter(hashes, bits, swapped, bytes.slice());
+  /** Reads a filter, or throws if its fields do not fit each other. */
+  static from(reader: ByteReader, swapped: boolean): HashFilter {
+    const hashes = reader.byte();
+    const bits = reader.varint(2 ** 32 - 1);
+    if (hashes < 1 || hashes > MOST_HASHES || bits < 1)
+      reader.refuse(`1 to ${MOST_HASHES} hashes and 1 bit`, `${hashes}, ${bits}`);
+    return new HashFilter(hashes, bits, swapped, reader.take(Math.ceil(bits / 8)).slice());
   }
 
-  has(low: number, high: number): boolean {
-    return this.#probe(low, high, false);
+  write(writer: ByteWriter): ByteWriter {
+    return writer.byte(this.hashes).varint(this.bits).bytes(this.bytes);
+  }
+
+  /** The keys that pass. */
+  passing(keys: HashedKeys): HashedKeys {
+    return selected(keys, (k) => this.#probe(keys.words[2 * k], keys.words[2 * k + 1], false));
   }
 
   /** Sets the bits of a hash, or says whether all of them are set. */

@@ -3,6 +3,7 @@
  */
 
 import type { HashScheme } from 'bloomery';
+import { wrongOption } from '../reconcile-error.ts';
 import { type KeySource, sameKey } from './key-source.ts';
 
 export interface HashedKeys {
@@ -61,21 +62,12 @@ export function sumOfHashes(words: Int32Array): bigint {
   return BigInt.asUintN(64, total + BigInt(low) + (BigInt(high) << 32n));
 }
 
-/** Sum of the hashes of `keys` without those of the given numbers. */
-export function sumWithout(keys: HashedKeys, numbers: Int32Array): bigint {
-  const words = new Int32Array(2 * numbers.length);
-  for (let i = 0; i < numbers.length; i++) {
-    words[2 * i] = keys.words[2 * numbers[i]];
-    words[2 * i + 1] = keys.words[2 * numbers[i] + 1];
-  }
-  return BigInt.asUintN(64, sumOfHashes(keys.words) - sumOfHashes(words));
-}
-
 /**
  * The places, in rising order, of all keys that are not among `active`, and of the `numbers` among
  * those. `active` is `all` or some of them in the same order.
  */
 export function placesOutside(all: HashedKeys, active: HashedKeys, numbers: Int32Array): Uint32Array {
+  if (all === active) return Uint32Array.from(numbers, (number) => placeOf(all, number)).sort();
   const marked = new Uint8Array(active.size);
   for (const number of numbers) marked[number] = 1;
   const places: number[] = [];
@@ -93,7 +85,7 @@ function repeatedPlaces(words: Int32Array, source: KeySource): Set<number> {
   const repeated = new Set<number>();
   const size = source.size;
   const shift = Math.clz32(size) - 1;
-  if (shift < 1) throw new RangeError(`Cannot reconcile: expected at most 2^30 keys, got ${size}`);
+  if (shift < 1) wrongOption('at most 2^30 keys', size, RangeError);
   // An open table of places plus one, at most half full.
   const table = new Uint32Array(2 ** (32 - shift));
   const end = table.length - 1;

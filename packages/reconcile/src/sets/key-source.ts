@@ -4,6 +4,7 @@
  */
 
 import { type HashScheme, hashKeys, type Key, type PackedKeys, packKeys } from 'bloomery';
+import { wrongOption } from '../reconcile-error.ts';
 
 export interface KeySource {
   readonly size: number;
@@ -15,9 +16,8 @@ export interface KeySource {
 /** The source of an iterable of keys, or of packed ones. Iterables but arrays are copied. */
 export function keySource(keys: Iterable<Key> | PackedKeys): KeySource {
   if ((keys as PackedKeys)?.offsets !== undefined) return packedSource(keys as PackedKeys);
-  if (typeof keys === 'string' || keys instanceof Uint8Array || !(keys as Iterable<Key>)?.[Symbol.iterator]) {
-    throw new TypeError(`Cannot reconcile: expected an iterable of keys or a KeySet, got ${typeof keys}`);
-  }
+  if (typeof keys === 'string' || keys instanceof Uint8Array || !(keys as Iterable<Key>)?.[Symbol.iterator])
+    wrongOption('an iterable of keys or a KeySet', typeof keys);
   const list: readonly Key[] = Array.isArray(keys) ? keys : Array.from(keys as Iterable<Key>);
   return {
     size: list.length,

@@ -2,32 +2,36 @@
  * Reconciles over a connection. The streams are left open, so that the two sides can go on to send
  * the items themselves.
  *
- * A session cannot be resumed half-way: all that it has learnt is as large as what it has still to
- * send, and a new session has a new salt. After a broken connection, call it again.
+ * After a broken connection, call it again: with the token that `onBroken` was given it goes on
+ * from where it was, and without one from the beginning. The responder needs no token.
  */
 
 import type { AbortSignalLike } from 'bloomery';
 import { ReconcileError } from '../reconcile-error.ts';
+import type { ReconcileKeys, ReconcileResult } from '../reconciler.ts';
 import {
-  type ReconcileKeys,
-  type ReconcileProgress,
-  type ReconcileResult,
-  Reconciler,
-  type ReconcilerOptions,
-} from '../reconciler.ts';
+  type ResumableOptions,
+  type ResumableProgress,
+  ResumableReconciler,
+} from '../resumable-reconciler.ts';
 import { type ByteDuplex, openSink, openSource } from './byte-duplex.ts';
 
-export interface ReconcileOptions extends Omit<ReconcilerOptions, 'random'> {
+export interface ReconcileOptions extends Omit<ResumableOptions, 'random'> {
   /** 8 random bytes. Default: from `crypto.getRandomValues` of the platform. */
   readonly random?: Uint8Array;
   /** Gives up: the promise rejects with its reason. */
   readonly signal?: AbortSignalLike | undefined;
   /** Told after each message that was sent or received. */
-  readonly onProgress?: (progress: ReconcileProgress) => void;
+  readonly onProgress?: (progress: ResumableProgress) => void;
+  /**
+   * Told a token for `resume` before the promise rejects, for the initiator. It is not called if
+   * nothing had been received, or if the other side broke the rules.
+   */
+  readonly onBroken?: (token: Uint8Array) => void;
 }
 
 export interface ReconcileOutcome extends ReconcileResult {
-  readonly progress: ReconcileProgress;
+  readonly progress: ResumableProgress;
   /** Bytes that were read and came after the end of the session. */
   readonly rest: Uint8Array;
 }
@@ -56,11 +60,12 @@ export async function reconcile(
   const {
     signal,
     onProgress,
+    onBroken,
     random = platform.crypto.getRandomValues(new Uint8Array(8)),
     ...rest
   } = options;
   if (signal?.aborted) throw signal.reason;
-  const session = new Reconciler(keys, { ...rest, random });
+  const session = new ResumableReconciler(keys, { ...rest, random });
   const source = openSource(duplex.readable);
   const sink = openSink(duplex.writable);
   const abort = abortion(signal);
@@ -87,6 +92,11 @@ export async function reconcile(
       onProgress?.(session.progress);
     }
     return { ...session.result, progress: session.progress, rest: session.rest };
+  } catch (error) {
+    const broken = !(error instanceof ReconcileError) || error.code === 'closed';
+    const token = broken ? session.token() : null;
+    if (token !== null) onBroken?.(token);
+    throw error;
   } finally {
     abort.forget();
     sending?.catch(() => undefined);

@@ -15,14 +15,6 @@ export function cellBytes(idBytes: number): number {
   return idBytes + 3;
 }
 
-/** The cells of two blocks that follow each other. */
-export function joinedCells(first: Int32Array, second: Int32Array): Int32Array<ArrayBuffer> {
-  const cells = new Int32Array(first.length + second.length);
-  cells.set(first);
-  cells.set(second, first.length);
-  return cells;
-}
-
 /** Writes `count` cells from the start of `cells`. */
 export function encodeCells(cells: Int32Array, count: number, idBytes: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(count * cellBytes(idBytes));

@@ -5,11 +5,12 @@
  *
  * From symbol i, the next one is further away than g with the probability
  *
- *     (i + 1)(i + 2) / ((i + g + 1)(i + g + 2))
+ *     (i + 1)(i + 2) / ((i + g + 1)(i + g + 2))   or nearly   ((i + 1.5) / (i + g + 1.5))^2
  *
- * and the step below inverts that for a uniform u. The paper has an approximation, which reaches
- * symbol 1 with probability 0.64 instead of 2/3. Both need the same number of symbols (1.38 per
- * difference for 1000 of them); we took the exact one because the estimate relies on it.
+ * and the step below inverts the second form for a uniform u, as the paper does. It reaches symbol
+ * 1 with probability 0.64 instead of 0.67, symbol 8 with 0.1995 instead of 0.2. We had the first
+ * form before: it needs as many symbols, and its square root waits for the step before, which made
+ * sequences twice as slow.
  *
  * The state has 64 bits. With 32 bits, two of 100,000 differing keys share their whole sequence
  * often, and such twins never peel. The generator is xoroshiro64* (Blackman and Vigna), because it
@@ -45,8 +46,7 @@ export class IdMapping {
     const b = this.s1 ^ a;
     this.s0 = ((a << 26) | (a >>> 6)) ^ b ^ (b << 9);
     this.s1 = (b << 13) | (b >>> 19);
-    const i = this.index;
-    this.index += Math.ceil(Math.sqrt(((i + 1) * (i + 2) * 2 ** 32) / (u + 0.5) + 0.25) - i - 1.5);
+    this.index = Math.floor((this.index + 1.5) * (65536 / Math.sqrt(u + 0.5)) - 0.5);
   }
 }
 

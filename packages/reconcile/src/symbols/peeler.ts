@@ -17,18 +17,16 @@ export class Peeler {
   readonly #idBytes: number;
   readonly #mapping = new IdMapping();
   #cells = new Int32Array(CELL * 128);
-  #size = 0;
   readonly #found: FoundId[] = [];
-  #balance = 0;
-  #stuck = false;
+  /** The number of symbols so far. */
+  size = 0;
+  /** Ids of our own minus ids of the other side, among those found. */
+  balance = 0;
+  /** True if the symbols contradict each other. No further symbol helps. */
+  stuck = false;
 
   constructor(idBytes: number) {
     this.#idBytes = idBytes;
-  }
-
-  /** The number of symbols so far. */
-  get size(): number {
-    return this.#size;
   }
 
   /** The number of ids that have been found. */
@@ -36,20 +34,10 @@ export class Peeler {
     return this.#found.length;
   }
 
-  /** Ids of our own minus ids of the other side, among those found. */
-  get balance(): number {
-    return this.#balance;
-  }
-
-  /** True if the symbols contradict each other. No further symbol helps. */
-  get stuck(): boolean {
-    return this.#stuck;
-  }
-
   /** True if all ids have been found. */
   get done(): boolean {
-    if (this.#size === 0 || this.#stuck) return false;
-    const end = CELL * this.#size;
+    if (this.size === 0 || this.stuck) return false;
+    const end = CELL * this.size;
     for (let i = 0; i < end; i++) if (this.#cells[i] !== 0) return false;
     return true;
   }
@@ -59,27 +47,26 @@ export class Peeler {
     return this.#cells[CELL * i + 3];
   }
 
-  /** Adds the next symbols: our own cells, which are overwritten, and those that came. */
+  /** Adds the next symbols: our own cells, and those that came. */
   append(own: Int32Array, theirs: Uint8Array): void {
-    subtractCells(own, theirs, this.#idBytes);
-    const from = this.#size;
-    this.#size += own.length / CELL;
-    if (this.#cells.length < CELL * this.#size) {
-      const larger = new Int32Array(Math.max(2 * this.#cells.length, CELL * this.#size));
+    const from = this.size;
+    this.size += own.length / CELL;
+    if (this.#cells.length < CELL * this.size) {
+      const larger = new Int32Array(Math.max(2 * this.#cells.length, CELL * this.size));
       larger.set(this.#cells);
       this.#cells = larger;
     }
     this.#cells.set(own, CELL * from);
+    subtractCells(this.#cells.subarray(CELL * from), theirs, this.#idBytes);
     for (const id of this.#found) this.#remove(id, null);
     const candidates: number[] = [];
-    for (let i = from; i < this.#size; i++) if (isOne(this.#cells[CELL * i + 3])) candidates.push(i);
+    for (let i = from; i < this.size; i++) if (isOne(this.#cells[CELL * i + 3])) candidates.push(i);
     this.#peel(candidates);
   }
 
   /** The ids that only one side holds. `sign` 1: ours, -1: theirs. Halves in turn: upper, lower. */
   ids(sign: number): Int32Array {
-    const ids = this.#found.filter((id) => id.sign === sign).flatMap(({ high, low }) => [high, low]);
-    return Int32Array.from(ids);
+    return Int32Array.from(this.#found.flatMap((id) => (id.sign === sign ? [id.high, id.low] : [])));
   }
 
   #peel(candidates: number[]): void {
@@ -87,14 +74,14 @@ export class Peeler {
       const at = CELL * i;
       const sign = this.#cells[at + 3];
       if (!isOne(sign) || !this.#holdsOne(i)) continue;
-      if (this.#found.length >= this.#size) {
-        this.#stuck = true;
+      if (this.#found.length >= this.size) {
+        this.stuck = true;
         return;
       }
       const id = { high: this.#cells[at], low: this.#cells[at + 1], sign, mapping: new IdMapping() };
       id.mapping.start(id.high, id.low);
       this.#found.push(id);
-      this.#balance += sign;
+      this.balance += sign;
       this.#remove(id, candidates);
     }
   }
@@ -112,7 +99,7 @@ export class Peeler {
   /** Takes an id out of the symbols from its place on. Collects those that may hold one id. */
   #remove({ high, low, sign, mapping }: FoundId, candidates: number[] | null): void {
     const cells = this.#cells;
-    for (; mapping.index < this.#size; mapping.step()) {
+    for (; mapping.index < this.size; mapping.step()) {
       const at = CELL * mapping.index;
       cells[at] ^= high;
       cells[at + 1] ^= low;
@@ -132,5 +119,5 @@ interface FoundId {
 }
 
 function isOne(count: number): boolean {
-  return count === 1 || count === -1;
+  return count * count === 1;
 }

@@ -12,8 +12,8 @@ export interface SymbolBlocks {
   block(end: number): Int32Array<ArrayBuffer>;
 }
 
-/** The place of a sequence that has left all symbols that can be asked for. */
-const NEVER = 0xffffffff;
+/** The place of a sequence that has left all symbols that can be asked for, 2^28 of them. */
+const NEVER = 0x7fffffff;
 
 export class SymbolSource implements SymbolBlocks {
   readonly #words: Int32Array;
@@ -51,35 +51,29 @@ export class SymbolSource implements SymbolBlocks {
     const s0 = this.#s0;
     const s1 = this.#s1;
     const checks = this.#check;
-    const last = end - from - 1;
     for (let k = 0; k < next.length; k++) {
-      if (next[k] >= end) continue;
-      let i = next[k] - from;
+      let i = next[k];
+      if (i >= end) continue;
       const low = words[2 * k] & mask;
       const high = words[2 * k + 1];
       const check = checks[k];
       let a = s0[k];
       let b = s1[k];
-      for (;;) {
-        const at = CELL * i;
+      do {
+        const at = CELL * (i - from);
         cells[at] ^= high;
         cells[at + 1] ^= low;
         cells[at + 2] ^= check;
         cells[at + 3]++;
-        // The step of IdMapping, with a comparison that keeps i a small integer.
+        // The step of IdMapping.
         const u = Math.imul(a, 0x9e3779bb) >>> 0;
         b ^= a;
         a = ((a << 26) | (a >>> 6)) ^ b ^ (b << 9);
         b = (b << 13) | (b >>> 19);
-        const j = i + from;
-        const jump = Math.sqrt(((j + 1) * (j + 2) * 4294967296) / (u + 0.5) + 0.25) - j - 1.5;
-        if (jump > last - i) {
-          next[k] = Math.min(NEVER, j + Math.ceil(jump));
-          break;
-        }
-        const whole = jump | 0;
-        i = (i + whole + (jump > whole ? 1 : 0)) | 0;
-      }
+        const far = (i + 1.5) * (65536 / Math.sqrt(u + 0.5)) - 0.5;
+        i = far < NEVER ? far | 0 : NEVER;
+      } while (i < end);
+      next[k] = i;
       s0[k] = a;
       s1[k] = b;
     }

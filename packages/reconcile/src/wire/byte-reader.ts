@@ -30,11 +30,11 @@ export class ByteReader {
       const byte = this.byte();
       value += (byte & 127) * scale;
       if (byte < 128) {
-        if (value > most) refuse(`at most ${most}`, value, this.#what);
+        if (value > most) this.refuse(`at most ${most}`, value);
         return value;
       }
     }
-    return refuse('a number below 2^48', 'more bytes', this.#what);
+    return this.refuse('a number below 2^48', 'more bytes');
   }
 
   /** A 64-bit integer. */
@@ -45,7 +45,7 @@ export class ByteReader {
 
   /** A view of the next bytes. */
   take(length: number): Uint8Array {
-    if (length > this.left) refuse(`${length} more bytes`, this.left, this.#what);
+    if (length > this.left) this.refuse(`${length} more bytes`, this.left);
     this.#at += length;
     return this.#bytes.subarray(this.#at - length, this.#at);
   }
@@ -55,6 +55,11 @@ export class ByteReader {
   }
 
   end(): void {
-    if (this.left > 0) refuse('the end of the message', `${this.left} more bytes`, this.#what);
+    if (this.left > 0) this.refuse('the end of the message', `${this.left} more bytes`);
+  }
+
+  /** Throws the error of a message with a wrong value. */
+  refuse(expected: string, got: unknown): never {
+    refuse(expected, got, this.#what);
   }
 }

@@ -69,13 +69,13 @@ export class MessageBuffer {
 
   /**
    * The next whole message, or null if it has not arrived. `most` is the longest body that may
-   * come. The body is a view that is valid until the next `push`.
+   * come, and `lastType` the greatest type. The body is a view that is valid until the next `push`.
    */
-  next(most: number): Message | null {
+  next(most: number, lastType = KEYS): Message | null {
     const { waiting } = this;
     if (waiting < 2) return null;
     const type = this.#bytes[this.#start];
-    if (type < HELLO || type > KEYS) refuse('a type from 1 to 10', type, 'at the head of a message');
+    if (type < HELLO || type > lastType) refuse(`a type from 1 to ${lastType}`, type, 'message');
     let length = 0;
     let head = 1;
     for (let scale = 1; ; scale *= 128) {

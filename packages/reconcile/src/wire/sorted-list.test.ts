@@ -11,7 +11,7 @@ function sorted(random: Random, count: number, bits: number): Float64Array {
 }
 
 function decode(bytes: Uint8Array, most = 1e6) {
-  return decodeSortedList(new ByteReader(bytes, 'test'), most, 'test');
+  return decodeSortedList(new ByteReader(bytes, 'test'), most);
 }
 
 test('decodeSortedList gives the numbers back, of any width', () => {

@@ -6,7 +6,6 @@
  * declared length cannot make it allocate more than 64 times the bytes that came.
  */
 
-import { refuse } from '../reconcile-error.ts';
 import type { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 
@@ -16,17 +15,25 @@ export const LIST_BITS = 52;
 /** Encodes numbers of `bits` bits that do not fall. */
 export function encodeSortedList(values: Float64Array, bits: number): Uint8Array<ArrayBuffer> {
   // The mean gap times ln 2 is the best divisor of a Rice code.
-  const gap = values.length === 0 ? 1 : (2 ** bits / (values.length + 1)) * Math.LN2;
+  const gap = (2 ** bits / (values.length + 1)) * Math.LN2;
   const rice = Math.max(0, Math.min(bits, Math.round(Math.log2(gap))));
-  const out = new BitWriter();
+  const divisor = 2 ** rice;
+  // The quotients of all gaps together are at most the quotient of the last number.
+  const most = values.length * (rice + 1) + (values.at(-1) ?? 0) / divisor;
+  const out = new Uint8Array(Math.ceil(most / 8));
+  let at = 0;
   let last = 0;
   for (const value of values) {
     const rest = value - last;
-    out.unary(Math.floor(rest / 2 ** rice));
-    out.bits(rest % 2 ** rice, rice);
+    const end = at + Math.floor(rest / divisor);
+    for (; at < end; at++) out[at >>> 3] |= 1 << (at & 7);
+    at++;
+    for (let i = 0, left = rest % divisor; i < rice; i++, at++, left = Math.floor(left / 2))
+      out[at >>> 3] |= (left % 2) << (at & 7);
     last = value;
   }
-  return new ByteWriter().byte(bits).byte(rice).varint(values.length).bytes(out.finish()).finish();
+  const head = new ByteWriter().byte(bits).byte(rice).varint(values.length);
+  return head.bytes(out.subarray(0, Math.ceil(at / 8))).finish();
 }
 
 /** A list as it came: numbers of `bits` bits that do not fall. */
@@ -36,94 +43,29 @@ export interface SortedList {
 }
 
 /** Decodes a list that fills the rest of a message, of at most `most` numbers. */
-export function decodeSortedList(reader: ByteReader, most: number, what: string): SortedList {
+export function decodeSortedList(reader: ByteReader, most: number): SortedList {
   const bits = reader.byte();
   const rice = reader.byte();
   if (bits > LIST_BITS || rice > bits)
-    refuse(`numbers of at most ${LIST_BITS} bits`, `${bits}, ${rice}`, what);
+    reader.refuse(`numbers of at most ${LIST_BITS} bits`, `${bits}, ${rice}`);
   const count = reader.varint(most);
-  const input = new BitReader(reader.rest(), what);
-  if (count * (rice + 1) > input.left) refuse(`${count} numbers`, `${input.left} bits`, what);
+  const bytes = reader.rest();
+  const end = 8 * bytes.length;
+  if (count * (rice + 1) > end) reader.refuse(`${count} numbers`, `${end} bits`);
   const values = new Float64Array(count);
+  let at = 0;
+  const next = () => {
+    if (at === end) reader.refuse('more bits of the list', 'its end');
+    return (bytes[at >>> 3] >>> (at++ & 7)) & 1;
+  };
   let last = 0;
   for (let i = 0; i < count; i++) {
-    last += input.unary() * 2 ** rice + input.bits(rice);
-    if (last >= 2 ** bits) refuse(`a number of ${bits} bits`, last, what);
+    while (next() === 1) last += 2 ** rice;
+    for (let k = 0; k < rice; k++) last += next() * 2 ** k;
+    if (last >= 2 ** bits) reader.refuse(`a number of ${bits} bits`, last);
     values[i] = last;
   }
-  input.end();
+  if (end - at >= 8) reader.refuse('the end of the list', `${end - at} more bits`);
+  while (at < end) if (next() === 1) reader.refuse('zeros after the list', 1);
   return { bits, values };
-}
-
-/** Bits in order, each byte from its least significant bit. */
-class BitWriter {
-  readonly #out = new ByteWriter();
-  #byte = 0;
-  #used = 0;
-
-  unary(count: number): void {
-    for (let i = 0; i < count; i++) this.#bit(1);
-    this.#bit(0);
-  }
-
-  bits(value: number, width: number): void {
-    let rest = value;
-    for (let i = 0; i < width; i++) {
-      const half = Math.floor(rest / 2);
-      this.#bit(rest - 2 * half);
-      rest = half;
-    }
-  }
-
-  finish(): Uint8Array {
-    if (this.#used > 0) this.#out.byte(this.#byte);
-    return this.#out.finish();
-  }
-
-  #bit(bit: number): void {
-    this.#byte |= bit << this.#used;
-    if (++this.#used < 8) return;
-    this.#out.byte(this.#byte);
-    this.#byte = 0;
-    this.#used = 0;
-  }
-}
-
-class BitReader {
-  readonly #bytes: Uint8Array;
-  readonly #what: string;
-  #at = 0;
-
-  constructor(bytes: Uint8Array, what: string) {
-    this.#bytes = bytes;
-    this.#what = what;
-  }
-
-  get left(): number {
-    return 8 * this.#bytes.length - this.#at;
-  }
-
-  unary(): number {
-    let count = 0;
-    while (this.#bit() === 1) count++;
-    return count;
-  }
-
-  bits(width: number): number {
-    let value = 0;
-    for (let i = 0, scale = 1; i < width; i++, scale *= 2) value += this.#bit() * scale;
-    return value;
-  }
-
-  end(): void {
-    if (this.left >= 8) refuse('the end of the list', `${this.left} more bits`, this.#what);
-    while (this.left > 0) if (this.#bit() === 1) refuse('zeros after the list', 1, this.#what);
-  }
-
-  #bit(): number {
-    if (this.left === 0) refuse('more bits of the list', 'its end', this.#what);
-    const bit = (this.#bytes[this.#at >>> 3] >>> (this.#at & 7)) & 1;
-    this.#at++;
-    return bit;
-  }
 }

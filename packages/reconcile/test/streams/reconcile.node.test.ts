@@ -90,6 +90,47 @@ test('reconcile: a peer that leaves in the middle is a ReconcileError', async ()
   a.destroy();
 });
 
+test('reconcile: goes on over another connection, with the token of the broken one', async () => {
+  const keys = [many(0, 20_000), many(700, 21_000)];
+  const [a, b] = await socketPair();
+  let token: Uint8Array | undefined;
+  // The connection is cut after the first answers.
+  let heard = 0;
+  async function* cut() {
+    for await (const chunk of a.iterator({ destroyOnReturn: false })) {
+      heard += chunk.length;
+      yield chunk;
+      if (heard > 5000) return;
+    }
+  }
+  const responder = reconcile(keys[1], duplexOf(b), { role: 'responder' });
+  const first = reconcile(
+    keys[0],
+    { ...duplexOf(a), readable: cut() },
+    { role: 'initiator', onBroken: (bytes) => (token = bytes) },
+  );
+  await expect(first).rejects.toMatchObject({ code: 'closed' });
+  a.destroy();
+  await expect(responder).rejects.toThrow();
+  b.destroy();
+  expect(token?.length).toBeGreaterThan(5000);
+
+  const [c, d] = await socketPair();
+  const [here, there] = await Promise.all([
+    reconcile(keys[0], duplexOf(c), { role: 'initiator', resume: token }),
+    reconcile(keys[1], duplexOf(d), { role: 'responder' }),
+  ]);
+  expect(here.onlyHere).toEqual(many(0, 700));
+  expect(there.onlyHere).toEqual(many(20_000, 21_000));
+  expect(here.progress.bytesResumed).toBe(heard);
+  expect([here.progress.bytesSent, here.progress.bytesReceived]).toEqual([
+    there.progress.bytesReceived,
+    there.progress.bytesSent,
+  ]);
+  c.destroy();
+  d.destroy();
+});
+
 test('reconcile: a signal ends the wait for a silent peer', async () => {
   const [a, b] = await socketPair();
   const controller = new AbortController();
