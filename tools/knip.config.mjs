@@ -79,6 +79,7 @@ export default {
         'cache/digests.mjs',
         'packets/capture.mjs',
         'stores/*.mjs',
+        'reconcile/*.mjs',
         'cache/eviction.mjs',
         'cache/tick-shape.mjs',
       ],
