@@ -111,7 +111,7 @@ const ENTRIES = [
     external: ['bloomery', 'bloomery/*'],
     budget: 10_000,
   },
-  { label: 'all of `@bloomery/reconcile`', code: "export * from '@bloomery/reconcile'", budget: 23_000 },
+  { label: 'all of `@bloomery/reconcile`', code: "export * from '@bloomery/reconcile'", budget: 24_500 },
   { label: 'all of `bloomery/math`', code: "export * from 'bloomery/math'", budget: 13100 },
 ];
 

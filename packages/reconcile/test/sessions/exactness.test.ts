@@ -6,7 +6,7 @@
 import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { isExact, keyPair, reconcileInLab } from '../session-lab.ts';
+import { carry, isExact, keyPair, pairOf, reconcileInLab } from '../session-lab.ts';
 
 /** Sizes of sets, and the number of sessions with each: most time goes into the large ones. */
 const SIZES: readonly (readonly [n: number, sessions: number])[] = [
@@ -87,4 +87,16 @@ test('the same keys and the same randomness give the same bytes', () => {
   const pair = keyPair(new Random(8), 2000, 150);
   const [first, second] = [0, 1].map(() => reconcileInLab(pair.a, pair.b, new Random(9)));
   expect(first).toEqual(second);
+});
+
+test('sessions have the same bytes in Node and in browsers', () => {
+  const sums = [20, 1500, 300].map((n, i) => {
+    const pair = keyPair(new Random(n), n, [6, 40, 250][i]);
+    let sum = 0x811c9dc5;
+    carry(...pairOf(pair.a, pair.b, new Random(9)), (_, bytes) => {
+      for (const byte of bytes) sum = Math.imul(sum ^ byte, 0x01000193) >>> 0;
+    });
+    return sum;
+  });
+  expect(sums).toEqual([4065392959, 4101540319, 1263211923]);
 });
