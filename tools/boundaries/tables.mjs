@@ -81,10 +81,9 @@ export const ROOMS = {
   sim: ['simulation-error.ts', 'engine', 'network', 'explorer'],
   reconcile: [
     'reconcile-error.ts',
-    ['wire', 'symbols', 'sets', 'negentropy'],
-    ['one-way', 'automerge'],
-    'wire',
+    ['wire', 'negentropy'],
     ['symbols', 'sets'],
+    ['one-way', 'automerge'],
     'math',
     'session',
     'key-set',
