@@ -40,7 +40,7 @@ for (let round = 0; round < rounds; round++) {
   const add = (/** @type {string} */ each) => found.add(each);
   let message = here.initiate();
   let [bytes, trips] = [0, 0];
-  while (message) {
+  while (message && trips < 1000) {
     trips++;
     const answer = there.reconcile(message, add, add);
     bytes += (message.length + (answer ?? '').length) / 2;
