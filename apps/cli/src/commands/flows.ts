@@ -91,7 +91,7 @@ export function register(program: Command): void {
       flowOption,
     )
     .option('--exact', 'count exactly, and stop with an error if the flows do not fit into the memory')
-    .option('--memory <bytes>', 'memory for the flows (default: 40MiB; with --exact 2GiB)', parseBytes)
+    .option('--memory <bytes>', 'memory for the flows (default: 36MiB; with --exact 2GiB)', parseBytes)
     .option('--wire', 'count bytes on the wire instead of those of IP')
     .option('--tunnels', 'count the flows inside GRE, VXLAN and IP-in-IP tunnels')
     .option('--netflow <address>', 'receive NetFlow, IPFIX and sFlow on this UDP address, such as :2055')

@@ -34,10 +34,10 @@
  * only if they counted an eighth of T: early removal. Inside one interval shielding changes
  * nothing, because the counters of a flow that passed are at T already; it pays across intervals.
  *
- * What was refused. A map of strings: 151 MB at 763 thousand flows where this takes 48. A heap of
- * the N largest: the N-th largest may be as small as one packet, and the heap costs a comparison
- * for each packet. Sampling: its error falls with the square root of the memory, this one with the
- * memory.
+ * What was refused. A map of strings, which takes seven times the CPU time and 94 MB more at 161
+ * thousand flows (bench/results/packets.md). A heap of the N largest: the N-th largest may be as
+ * small as one packet, and the heap costs a comparison for each packet. Sampling: its error falls
+ * with the square root of the memory, this one with the memory.
  */
 
 import {
@@ -60,7 +60,7 @@ import { type FlowKernel, ScriptKernel } from './kernel/script-kernel.ts';
 import { createWasmKernel } from './kernel/wasm-kernel.ts';
 
 export interface FlowTableOptions {
-  /** Bytes of memory for the filter, the index and the entries. Default 40 MiB. */
+  /** Bytes of memory for the filter, the index and the entries. Default 36 MiB. */
   readonly memory?: number | undefined;
   /** 16 random bytes, the key of the hash: see kernel/siphash.ts for what they protect. */
   readonly secret: Uint8Array;
@@ -94,7 +94,7 @@ export interface CountedFlow {
   readonly other: number;
 }
 
-export const DEFAULT_FLOW_MEMORY: number = 40 * 2 ** 20;
+export const DEFAULT_FLOW_MEMORY: number = 36 * 2 ** 20;
 const MOST_MEMORY = 2 ** 32 - 65536;
 
 export class FlowTable {
