@@ -58,7 +58,7 @@ function screenSvg(lines: readonly string[]): string {
     (text, i) =>
       `  <text x="16" y="${(i + 1) * line + 8}"${text.startsWith('$') ? ' class="typed"' : ''} xml:space="preserve">${escaped(text)}</text>`,
   );
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="bloomery flows in a terminal: the largest flows of a capture with bytes, bounds, share, packets and addresses">
   <style>
     .page { fill: #f6f8fa; stroke: #d0d7de } text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #24292f; white-space: pre } .typed { font-weight: 700 }
     @media (prefers-color-scheme: dark) { .page { fill: #0d1117; stroke: #30363d } text { fill: #e6edf3 } }

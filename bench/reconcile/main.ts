@@ -215,6 +215,6 @@ if (wanted('rivals')) {
 report.cells.sort((x, y) => x.n - y.n || x.d - y.d);
 console.log(reportText(report));
 if (options.write) {
-  writeFileSync(file, `${JSON.stringify(report)}\n`);
+  writeFileSync(file, `${JSON.stringify(report, undefined, 2)}\n`);
   writeFileSync(`${RESULTS}.md`, reportText(report));
 }
