@@ -7,7 +7,7 @@
  * It is right where most of the difference is enough, such as blocks of a fountain code, or where
  * the answer is large compared with the filter. The message has `bitsPerKey` bits for each key that
  * B holds, however small the difference is. Two equal sets of a million keys cost 1.25 MB, where an
- * exact session costs 563 bytes. bench/results/reconcile-methods.md has the comparison.
+ * exact session costs 45 bytes. bench/results/reconcile-methods.md has the comparison.
  *
  * The filter is the library's own: `encode` and `BloomFilter.decode` carry it, and every structure
  * with `hasMany` can take its place.
