@@ -67,6 +67,9 @@ export function prometheusText(
     labelled(({ packets }) => packets.atLeast),
   );
   metric('flows_exact', '1 if all flows were counted exactly.', [['', report.exact ? 1 : 0]]);
+  metric('flows_sampled_records', 'Records of exporters that look at one packet of many.', [
+    ['', report.sampledRecords],
+  ]);
   metric('flows_complete_from', 'Flows of at least this size are all known.', [['', report.completeFrom]]);
   metric('flows_bytes', 'Bytes of all flows.', [['', report.bytes]]);
   metric('flows_packets', 'Packets of all flows.', [['', report.packets]]);

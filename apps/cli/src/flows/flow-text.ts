@@ -12,19 +12,28 @@ export function reportText(report: FlowReport, fields: FlowFields): string {
   return [summaryLine(report), ...trustLines(report), '', flowTable(report, fields)].join('\n');
 }
 
-function summaryLine({ bytes, packets, flows, exact, first, last }: FlowReport): string {
+function summaryLine({ bytes, packets, flows, completeFrom, first, last }: FlowReport): string {
   const times = first === null || last === null ? '' : `, ${timeText(first)} to ${timeText(last)}`;
-  const count = exact ? formatCount(flows) : `more than ${formatCount(flows)}`;
+  const count = completeFrom === 0 ? formatCount(flows) : `more than ${formatCount(flows)}`;
   const what = flows === 1 ? 'flow' : 'flows';
   return `${formatCount(packets)} packets, ${formatBytes(bytes)} in ${count} ${what}${times}`;
 }
 
 /** Lines that say what the numbers promise. */
-function trustLines({ exact, completeFrom, measure, flows }: FlowReport): string[] {
+function trustLines({ exact, sampledRecords, completeFrom, measure, flows }: FlowReport): string[] {
   if (exact) return [`${colors().green('exact')}: every flow was counted`];
+  const word = colors().yellow('estimate');
+  const sampled =
+    sampledRecords === 0
+      ? []
+      : [
+          `${word}: ${formatCount(sampledRecords)} records come from exporters that look at one packet of many; their numbers are multiplied`,
+        ];
+  if (completeFrom === 0) return sampled;
   const bar = measure === 'bytes' ? formatBytes(completeFrom) : `${formatCount(completeFrom)} packets`;
   return [
-    `${colors().yellow('estimate')}: the memory holds ${formatCount(flows)} flows, among them every flow of ${bar} or more;`,
+    ...sampled,
+    `${word}: the memory holds ${formatCount(flows)} flows, among them every flow of ${bar} or more;`,
     'true numbers lie between "at least" and "at most" (--memory raises the limit)',
   ];
 }
@@ -35,12 +44,13 @@ function flowTable(report: FlowReport, fields: FlowFields): string {
   const byBytes = report.measure === 'bytes';
   const total = byBytes ? report.bytes : report.packets;
   const shown = byBytes ? formatBytes : formatCount;
-  const head = report.exact
+  const isComplete = report.completeFrom === 0;
+  const head = isComplete
     ? [byBytes ? 'bytes' : 'packets', 'share', byBytes ? 'packets' : 'bytes']
     : ['at least', 'at most', 'share', byBytes ? 'packets' : 'bytes'];
   const rows = report.top.map(({ flow, bytes, packets }) => {
     const [main, other] = byBytes ? [bytes, packets] : [packets, bytes];
-    const numbers = report.exact
+    const numbers = isComplete
       ? [shown(main.atMost), formatShare(main.atMost / total)]
       : [shown(main.atLeast), shown(main.atMost), shareText(main, total)];
     return [...numbers, otherText(other, !byBytes), ...columns.map(({ value }) => value(flow))];

@@ -15,7 +15,7 @@ import type { FlowSource } from './flow-source.ts';
 export function exportSource(address: string): FlowSource {
   const { host, port } = addressOf(address);
   const decoder = new ExportDecoder();
-  let [dropped, impossible, sampled] = [0, 0, 0];
+  let [dropped, impossible] = [0, 0];
   const undecoded = () => {
     const { refused, notIp, otherSamples } = decoder.counts;
     const waiting = decoder.waiting.reduce((sum, { sets }) => sum + sets, 0);
@@ -24,7 +24,7 @@ export function exportSource(address: string): FlowSource {
   return {
     bytes: 0,
     undecoded,
-    notes: () => notesOf(decoder, undecoded(), sampled),
+    notes: () => notesOf(decoder, undecoded()),
     async read(meter, _, signal) {
       const seconds = () => systemClock.now() / 1000;
       const timer = setInterval(() => meter.passTime(seconds()), 1000);
@@ -39,7 +39,6 @@ export function exportSource(address: string): FlowSource {
             if (error instanceof CaptureError) continue;
             throw error;
           }
-          for (let row = 0; row < records.count; row++) if (records.sampling[row] !== 1) sampled++;
           impossible += meter.addRecords(records, seconds());
         }
       } finally {
@@ -49,7 +48,7 @@ export function exportSource(address: string): FlowSource {
   };
 }
 
-function notesOf(decoder: ExportDecoder, missing: Record<string, number>, sampled: number): string {
+function notesOf(decoder: ExportDecoder, missing: Record<string, number>): string {
   const { datagrams, records } = decoder.counts;
   const lines = [`${formatCount(records)} records in ${formatCount(datagrams)} datagrams`];
   const reasons: [string, string][] = [
@@ -64,11 +63,6 @@ function notesOf(decoder: ExportDecoder, missing: Record<string, number>, sample
   for (const { exporter, domain, template, sets } of decoder.waiting) {
     lines.push(
       `waiting for template ${template} of ${exporter}, domain ${domain}: ${formatCount(sets)} sets passed over`,
-    );
-  }
-  if (sampled > 0) {
-    lines.push(
-      `${formatCount(sampled)} records were sampled by their exporters: their numbers are multiplied, not exact`,
     );
   }
   return lines.join('\n');

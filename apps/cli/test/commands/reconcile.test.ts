@@ -173,8 +173,8 @@ describe('over a program', () => {
   });
 
   test('a broken connection is an error, and --retries starts again', () => {
-    // The shell ends with `head`, so both directions close. Three bytes are less than any first answer:
-    // head keeps what it has read until it ends.
+    // The shell ends with `head`, so both directions close. Three bytes are less than any first
+    // answer: head keeps what it has read until it ends.
     const broken = `{ ${answer} many-b.txt <&3 & } 3<&0 | head -c 3`;
     const once = run('many-a.txt', ...shell(broken));
     expect([once.code, once.stdout]).toEqual([2, '']);

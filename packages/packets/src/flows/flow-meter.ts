@@ -46,8 +46,13 @@ export interface MeteredFlow {
 export interface FlowReport {
   /** Whether all numbers are exact and no flow is missing. */
   readonly exact: boolean;
+  /**
+   * Records of exporters that look at one packet of many. Their amounts were multiplied, so the
+   * numbers are estimates without bounds.
+   */
+  readonly sampledRecords: number;
   readonly measure: 'bytes' | 'packets';
-  /** Flows with at least this much of the measure are all in the table. 0 if it is exact. */
+  /** Flows with at least this much of the measure are all in the table. 0 if no flow is missing. */
   readonly completeFrom: number;
   /** Flows in the table; all flows of the interval if it is exact. */
   readonly flows: number;
@@ -81,6 +86,7 @@ export class FlowMeter {
   #end: number;
   /** Whether a record without the measure came: then the other amount has no upper bound. */
   #hasEmpty = false;
+  #sampledRecords = 0;
 
   constructor(options: FlowMeterOptions) {
     const { fields = FIVE_TUPLE, measure = 'bytes', intervalSeconds } = options;
@@ -139,6 +145,7 @@ export class FlowMeter {
         refused++;
         continue;
       }
+      if (sampling[row] !== 1) this.#sampledRecords++;
       this.#first = Math.min(this.#first, time);
       this.#last = Math.max(this.#last, time);
       this.#place = this.#writer.write(keys, row * KEY_WORDS, version[row], this.#table.keys, this.#place);
@@ -161,7 +168,8 @@ export class FlowMeter {
     const { total, totalOther, threshold, size } = this.#table;
     const [bytes, packets] = this.#byBytes ? [total, totalOther] : [totalOther, total];
     return {
-      exact: threshold === 0,
+      exact: threshold === 0 && this.#sampledRecords === 0,
+      sampledRecords: this.#sampledRecords,
       measure: this.#byBytes ? 'bytes' : 'packets',
       completeFrom: threshold,
       flows: size,
@@ -189,6 +197,7 @@ export class FlowMeter {
     this.#first = Number.POSITIVE_INFINITY;
     this.#last = Number.NEGATIVE_INFINITY;
     this.#hasEmpty = false;
+    this.#sampledRecords = 0;
   }
 
   #boundsOf({ atLeast, atMost, other }: { atLeast: number; atMost: number; other: number }) {
