@@ -8,25 +8,27 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Transform } from 'node:stream';
 
 const [mode, host, port, program, ...words] = process.argv.slice(2);
 
-/** Passes bytes on, and calls `kill` after those that the file says. */
+/** Passes on as many bytes as the file says, no more of them, and calls `kill` then. */
 function killing(file, kill) {
-  const stream = new PassThrough();
   let left = Number.POSITIVE_INFINITY;
   try {
     left = Number(readFileSync(file, 'utf8'));
     rmSync(file);
   } catch {
-    return stream; // none is to be killed
+    return new PassThrough(); // none is to be killed
   }
-  stream.on('data', ({ length }) => {
-    left -= length;
-    if (left <= 0 && left + length > 0) kill();
+  return new Transform({
+    transform(chunk, _, done) {
+      if (left > 0) this.push(chunk.subarray(0, left));
+      if (left > 0 && left <= chunk.length) kill();
+      left -= chunk.length;
+      done();
+    },
   });
-  return stream;
 }
 
 if (mode === 'listen') {

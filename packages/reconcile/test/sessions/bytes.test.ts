@@ -33,7 +33,7 @@ for (const n of [1000, 10_000]) {
     const d = share * n;
     test(`n ${n}, d ${d}: at most 10 % above the best method and the framing`, () => {
       const random = new Random(n + d);
-      const all = Array.from({ length: withEffort(7, 5) }, () => {
+      const all = Array.from({ length: withEffort(7, 7) }, () => {
         const { a, b } = keyPair(random, n, d);
         return reconcileInLab(a, b, random).bytes;
       });
@@ -44,7 +44,7 @@ for (const n of [1000, 10_000]) {
 
 test('below 40 differences: at most 600 bytes in the median, 800 in 99 of 100', () => {
   const random = new Random(7);
-  const all = Array.from({ length: withEffort(250, 100) }, () => {
+  const all = Array.from({ length: withEffort(250, 250) }, () => {
     const { a, b } = keyPair(random, 1000, random.below(40));
     return reconcileInLab(a, b, random).bytes;
   });
