@@ -37,6 +37,8 @@ export interface Wire {
   traffic(): TransportTraffic;
   publish(subject: string, data: Uint8Array, reply?: string): void;
   subscribe(subject: string, take: (message: WireMessage) => void): Cancel;
+  /** Waits until the server has handled all that was sent. Rejects if the connection ends. */
+  flush(): Promise<void>;
 }
 
 /** Connects once. Rejects with the error of the client, which names no password. */
@@ -84,6 +86,7 @@ export async function connectOnce(
       const subscription = connection.subscribe(subject, { callback });
       return () => subscription.unsubscribe();
     },
+    flush: () => connection.flush(),
   };
 }
 

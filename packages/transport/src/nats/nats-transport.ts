@@ -79,6 +79,8 @@ export class NatsTransport implements Transport {
   readonly #numbers = new Map<string, number>();
   /** Topics that links have subscriptions to, in use order. */
   readonly #topics = new Set<string>();
+  /** Topics whose messages the server passes on to this connection. */
+  #heardTopics: ReadonlySet<string> = new Set();
   readonly #group: string | null;
   #address: string | null;
   #wire: Wire | null = null;
@@ -153,7 +155,7 @@ export class NatsTransport implements Transport {
       hailed: (link) => this.#asks.giveUp(link),
       down: (link) => this.#asks.giveUp(link),
       ownAddress: () => this.#address,
-      topics: () => (this.#wire === null ? [] : [...this.#topics]),
+      topics: () => [...this.#heardTopics],
       stateOf: (life, topic, lastNumber) => this.#shelf.take(life, topic, lastNumber),
     });
     this.#connection = new ServerConnection({
@@ -225,7 +227,7 @@ export class NatsTransport implements Transport {
     this.#peers.other(peer);
     if (!this.#topics.has(topic)) {
       this.#topics.add(topic);
-      if (this.#wire !== null) this.#listenTo(this.#wire, topic);
+      if (this.#wire !== null) void this.#beginTopic(this.#wire, topic);
     }
     return this.#neighbours.at(peer).subscribe(topic, on);
   }
@@ -274,6 +276,8 @@ export class NatsTransport implements Transport {
     wire.subscribe(this.#subjects.allAsks(id, this.#life), (message) => this.#heardAsk(message));
     wire.subscribe(this.#subjects.allAnswers(id, this.#life), (message) => this.#heardAnswer(message));
     for (const topic of this.#topics) this.#listenTo(wire, topic);
+    // No link is up yet, and the greetings that bring one up follow on the same connection.
+    this.#heardTopics = new Set(this.#topics);
     const shelf = this.#shelf.open(wire);
     // Only a node that joins reads states. One that connects again need not wait for JetStream.
     if (!this.#hasReadStates) {
@@ -292,6 +296,7 @@ export class NatsTransport implements Transport {
     this.#earlierTraffic = this.#traffic;
     this.#wire = null;
     this.#why = why;
+    this.#heardTopics = new Set();
     this.#sender.wire = null;
     this.#isJoined = false;
     this.#shelf.lost();
@@ -373,6 +378,23 @@ export class NatsTransport implements Transport {
   }
 
   // Messages, requests and answers.
+
+  /**
+   * Listens to a topic while links are up. Its subscriptions open when the server has confirmed it:
+   * a message that is published after `open` would otherwise overtake the subscription.
+   */
+  async #beginTopic(wire: Wire, topic: string): Promise<void> {
+    this.#listenTo(wire, topic);
+    try {
+      await wire.flush();
+    } catch {
+      // The connection has ended, and the next one listens to all topics.
+      return;
+    }
+    if (this.#wire !== wire) return;
+    this.#heardTopics = new Set([...this.#heardTopics, topic]);
+    this.#neighbours.openTopics();
+  }
 
   #listenTo(wire: Wire, topic: string): void {
     wire.subscribe(this.#subjects.allSaid(topic), ({ subject, data }) => {

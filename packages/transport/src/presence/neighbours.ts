@@ -99,6 +99,11 @@ export class Neighbours {
     for (const link of this.#links.values()) link.keyringChanged();
   }
 
+  /** Opens subscriptions to topics that reach this node since now. */
+  openTopics(): void {
+    for (const link of this.#links.values()) link.openTopics();
+  }
+
   allDown(why: string): void {
     for (const link of this.#links.values()) link.down(why);
   }

@@ -103,10 +103,13 @@ export class PresenceLink {
 
   subscribe(topic: string, on: Subscription): Cancel {
     const cancel = this.#subscriptions.add(topic, on);
-    this.#context.clock.after(0, () => {
-      if (this.#isUp) this.#open();
-    });
+    this.#context.clock.after(0, () => this.openTopics());
     return cancel;
+  }
+
+  /** Opens the subscriptions to all topics that reach this node now, if the link is up. */
+  openTopics(): void {
+    if (this.#isUp) this.#open();
   }
 
   /** A beat has come, signed by `keys`. It may be late, so it brings no link up. */

@@ -43,6 +43,27 @@ test('a node whose connection ended is down at the first question, before three 
   await until('b is up again', () => areUp(a, 'b'));
 });
 
+test('a subscription opens when the server knows it, so that nothing after `open` is missed', async () => {
+  await using fleet = await NatsFleet.start();
+  // Long beats: a stall of a few of them would take the link down.
+  const limits = { heartbeatMs: 20_000 };
+  const [a, b] = [await fleet.node('a', { limits }), await fleet.node('b', { limits })];
+  await until('both are up', () => areUp(a, 'b') && areUp(b, 'a'));
+  const [first, second, on] = [new Recorder(), new Recorder(), new Recorder()];
+  b.subscribe(fleet.address('a'), 'early', first);
+  await until('the server knows the topic', () => first.count('open') === 1);
+  fleet.relay('b').setFaults({ toServer: { stallAfter: 0 } });
+  b.subscribe(fleet.address('a'), 'late', on);
+  b.subscribe(fleet.address('a'), 'early', second);
+  await until('a subscription that was made later is open', () => second.count('open') === 1);
+  expect(on.told).toEqual([]);
+  fleet.relay('b').setFaults();
+  await until('it is open', () => on.count('open') === 1);
+  a.publish('late', bytes('one'));
+  await until('it has come', () => on.messages.length === 1);
+  expect(on.told).toEqual(['open', 'message one']);
+});
+
 test('a neighbour that has been down for long is gone from the list, and can come back', async () => {
   await using fleet = await NatsFleet.start();
   const a = await fleet.node('a', { limits: { forgetMs: 500 } });
