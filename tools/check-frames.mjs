@@ -14,12 +14,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** The folder that may know the bytes of frames. */
 const HOME = 'packages/bloomery/src/frames/';
 /**
- * Files of other systems, packed files and the text index (docs/spec/text-index.md) have their own
- * offsets; the kernel and the hashes work on words, not frames.
+ * Files of other systems, packed files, the text index (docs/spec/text-index.md), digest tables
+ * (docs/spec/traceback.md) and the messages of private sharing (docs/spec/private-intersection.md)
+ * have their own offsets; the kernel and the hashes work on words, not frames.
  */
 const OTHERS = [
   ...['formats', 'kernel', 'hashing', 'keys', 'math'].map((room) => `packages/bloomery/src/${room}/`),
   'packages/stores/src/text/',
+  'packages/packets/src/traceback/store/',
+  'packages/overlay/src/private/',
   'apps/cli/src/unpacking/',
 ];
 /** Variable names of the bytes of frames, deltas and messages in our code. */

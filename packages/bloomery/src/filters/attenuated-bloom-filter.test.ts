@@ -13,6 +13,7 @@ import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { useKernel } from '../kernel/wasm/kernel-choice.ts';
 import { packKeys } from '../keys/packed-keys.ts';
 import { sizeClassic } from '../math/size-classic.ts';
+import { applyDelta, makeDelta } from '../wire/coding/delta.ts';
 import { AttenuatedBloomFilter } from './attenuated-bloom-filter.ts';
 import { BloomFilter } from './bloom-filter.ts';
 import { joinFilters, type NestedFilter } from './shared/nested-frames.ts';
@@ -251,7 +252,82 @@ inBothKernels('AttenuatedBloomFilter: a network', () => {
   });
 });
 
+inBothKernels('AttenuatedBloomFilter: widths that differ by level', () => {
+  const widths = [512, 2048, 8192];
+  const wide = (from: number) => {
+    const table = new AttenuatedBloomFilter({ levels: 3, bits: 8192, hashes: 5, seed: 3 });
+    for (const level of [0, 1, 2]) table.addMany(counterKeys(40 * 4 ** level, from + 10_000 * level), level);
+    return table;
+  };
+
+  test('a fold has the bits of the keys, at every level and in both layouts', () => {
+    for (const layout of ['classic', 'partitioned'] as const) {
+      const options = { levels: 3, hashes: 4, seed: 3, layout };
+      const full = new AttenuatedBloomFilter({ ...options, bits: 8192 });
+      const narrow = new AttenuatedBloomFilter({ ...options, bits: widths });
+      for (const level of [0, 1, 2]) {
+        full.addMany(counterKeys(100, 1000 * level), level);
+        narrow.addMany(counterKeys(100, 1000 * level), level);
+      }
+      const folded = new AttenuatedBloomFilter({ ...options, bits: widths }).merge(full);
+      expect(folded.equals(narrow)).toBe(true);
+      const absorbed = new AttenuatedBloomFilter({ ...options, bits: widths }).absorb(full);
+      expect([0, 1, 2].map((level) => absorbed.level(level).onesCount() > 0)).toEqual([false, true, true]);
+      for (const level of [0, 1])
+        expect(absorbed.level(level + 1).equals(full.level(level).halve(level === 0 ? 2 : 0))).toBe(true);
+    }
+  });
+
+  test('each level errs as often as its width and keys predict', () => {
+    const folded = new AttenuatedBloomFilter({ levels: 3, bits: widths, hashes: 5, seed: 3 }).merge(wide(0));
+    const probes = counterKeys(20_000, 1_000_000);
+    for (const level of [0, 1, 2]) {
+      const rate = folded.estimatedFalsePositiveRate(level);
+      const found = folded
+        .level(level)
+        .hasMany(probes)
+        .reduce((sum, hit) => sum + hit, 0);
+      const expected = rate * 20_000;
+      expect(expected).toBeGreaterThan(30);
+      expectNormal(found, expected, Math.sqrt(expected * (1 - rate)), `level ${level}`);
+    }
+    expect(folded.byteLength).toBe((512 + 2048 + 8192) / 8);
+  });
+
+  test('frames keep the widths; narrow levels are not spread over wide ones', () => {
+    const folded = new AttenuatedBloomFilter({ levels: 3, bits: widths, hashes: 5, seed: 3 }).merge(wide(7));
+    const read = AttenuatedBloomFilter.decode(folded.encode());
+    expect(read.equals(folded)).toBe(true);
+    expect([read.bits, read.widths]).toEqual([8192, widths]);
+    expect(String(read)).toBe(
+      'AttenuatedBloomFilter(3 levels, 512/2048/8192 bits, 5 hashes, classic, forge64/3)',
+    );
+    expect(read.copy().merge(folded).equals(read)).toBe(true);
+    expect(() => read.shifted()).toThrow(/Cannot absorb unlike filters/);
+    expect(() => wide(0).merge(folded)).toThrow(/Cannot merge unlike filters/);
+    expect(wide(0).equals(folded)).toBe(false);
+  });
+
+  test('deltas of arrays whose levels differ lead from one to the other', () => {
+    const make = () => new AttenuatedBloomFilter({ levels: 3, bits: widths, hashes: 5, seed: 3 });
+    const [before, after] = [make().merge(wide(0)), make().merge(wide(0))];
+    after.add('one more', 1);
+    const delta = makeDelta(before.encode(), after.encode());
+    expect(applyDelta(before.encode(), delta)).toEqual(after.encode());
+    expect(delta.length).toBeLessThan(80);
+  });
+});
+
 describe('AttenuatedBloomFilter', () => {
+  test('a list of widths is one for each level, and they differ by powers of two', () => {
+    const make = (bits: readonly number[]) => () => new AttenuatedBloomFilter({ levels: 3, bits, hashes: 2 });
+    expect(make([64, 128])).toThrow('Cannot use bits: expected 3 widths, one for each level, got 2');
+    expect(make([64, 128, 200])).toThrow('Cannot use bits: expected 64 times a power of two, got 200');
+    expect(make([64, 128, 0])).toThrow(/Cannot use bits: expected/);
+    expect(make([64, Number.NaN, 64])).toThrow(/Cannot use bits: expected/);
+    expect(make([96, 24, 48])().widths).toEqual([96, 24, 48]);
+  });
+
   test('a small story: three nodes in a row', () => {
     const make = (key: string) => {
       const table = new AttenuatedBloomFilter({ levels: 3, bits: 1000, hashes: 5 });

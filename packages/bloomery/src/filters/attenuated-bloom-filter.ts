@@ -22,8 +22,18 @@
  * origin: if two neighbours exchange arrays, level 2 of a node holds its own keys again. That is
  * right for "reachable over exactly two hops" and does not change the smallest distance.
  *
- * What it costs: as many filters as levels, all of one size, so that one level can be merged into
- * the next.
+ * Widths. `bits` is one number, or one for each level. Level i of a node with g neighbours holds
+ * the keys of about (g - 1)^i nodes, so of levels of one size the first are nearly empty and the
+ * last is full. Widths that grow at about that pace have about the same rate at each level, and
+ * cost little more than the last one: 2, 8 and 32 kbit in the place of three times 32. The widths
+ * of an array differ by powers of two, and `absorb` and `merge` fold a level that is wider than its
+ * target.
+ *
+ * They cannot spread a narrow level over a wide one: each bit would become several, and the result
+ * would be as full as before. So an array that others pass on needs its full width at each level,
+ * because its nearest level will be the deepest one of a node further away. On the wire that costs
+ * little, since a nearly empty level codes to its entropy. A node that only asks, and passes
+ * nothing on, keeps the folded form.
  */
 
 import { decodeFrame, encodeFrame } from '../frames/frame.ts';
@@ -36,7 +46,7 @@ import { BitStore } from '../kernel/bits/bit-store.ts';
 import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
 import { INSPECT } from '../keys/printing.ts';
-import { checkInteger, MAX_BITS } from '../math/checks.ts';
+import { checkInteger, MAX_BITS, wrongValue } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
@@ -46,8 +56,11 @@ import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.t
 export interface AttenuatedBloomFilterOptions extends HashOptions {
   /** The number of levels, d, from 1 to 255. Distances range from 0 to d - 1. */
   readonly levels: number;
-  /** m of each level. From 1 to 2^36; a multiple of `hashes` in the partitioned layout. */
-  readonly bits: number;
+  /**
+   * m of each level, or a list with m of every level, nearest first. From 1 to 2^36; a multiple of
+   * `hashes` in the partitioned layout. The widths of a list differ by powers of two.
+   */
+  readonly bits: number | readonly number[];
   /** The number of hashes per key, k. From 1 to 255. */
   readonly hashes: number;
   readonly layout?: BloomLayout;
@@ -69,7 +82,10 @@ export interface AttenuatedCapacityOptions extends HashOptions {
 
 export class AttenuatedBloomFilter {
   readonly levels: number;
+  /** m of the widest level. */
   readonly bits: number;
+  /** m of every level, nearest first. */
+  readonly widths: readonly number[];
   readonly hashes: number;
   readonly layout: BloomLayout;
   readonly capacity: number | undefined;
@@ -84,9 +100,10 @@ export class AttenuatedBloomFilter {
     options: AttenuatedBloomFilterOptions | undefined,
     filters: readonly BloomFilter[] = emptyLevels(options as AttenuatedBloomFilterOptions),
   ) {
-    const [{ bits, hashes, layout, capacity, scheme }] = filters;
+    const [{ hashes, layout, capacity, scheme }] = filters;
     this.levels = filters.length;
-    this.bits = bits;
+    this.widths = Object.freeze(filters.map(({ bits }) => bits));
+    this.bits = Math.max(...this.widths);
     this.hashes = hashes;
     this.layout = layout;
     this.capacity = capacity;
@@ -158,28 +175,34 @@ export class AttenuatedBloomFilter {
   }
 
   /**
-   * Takes in the keys of a neighbour, one hop further away: its level i goes into level i + 1. Its
-   * last level is dropped.
+   * Takes in the keys of a neighbour, one hop further away: its level i goes into level i + 1,
+   * folded if it is wider than that. Its last level is dropped.
    */
   absorb(neighbour: AttenuatedBloomFilter): this {
-    checkAlike(areAlike(AttenuatedBloomFilter, this, neighbour), 'absorb', this, neighbour);
+    checkAlike(this.#takes(neighbour, 1), 'absorb', this, neighbour);
     // Deepest level first, so that a filter that absorbs itself reads each level before changing
     // it.
-    for (let i = this.levels - 1; i > 0; i--) this.#levels[i].merge(neighbour.#levels[i - 1]);
+    for (let i = this.levels - 1; i > 0; i--) mergeFolded(this.#levels[i], neighbour.#levels[i - 1]);
     return this;
   }
 
-  /** The array as a neighbour of this node sees it: one hop further away, with an empty level 0. */
+  /**
+   * The array as a neighbour of this node sees it: one hop further away, with an empty level 0. An
+   * array whose levels grow cannot be shifted, because a narrow level would have to be spread.
+   */
   shifted(): AttenuatedBloomFilter {
     const shifted = this.copy();
     shifted.clear();
     return shifted.absorb(this);
   }
 
-  /** Merges another array of the same node into this one, level by level. */
+  /**
+   * Merges another array of the same node into this one, level by level. Levels that are wider than
+   * those of this array are folded.
+   */
   merge(other: AttenuatedBloomFilter): this {
-    checkAlike(areAlike(AttenuatedBloomFilter, this, other), 'merge', this, other);
-    for (const [i, filter] of this.#levels.entries()) filter.merge(other.#levels[i]);
+    checkAlike(this.#takes(other, 0), 'merge', this, other);
+    for (const [i, filter] of this.#levels.entries()) mergeFolded(filter, other.#levels[i]);
     return this;
   }
 
@@ -225,7 +248,7 @@ export class AttenuatedBloomFilter {
 
   /** The bytes that the bits of all levels take in memory. */
   get byteLength(): number {
-    return this.levels * this.#levels[0].byteLength;
+    return this.#levels.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   /**
@@ -252,7 +275,11 @@ export class AttenuatedBloomFilter {
     const parts = splitFilters({ payload, start, count: parameters[0], scheme, key });
     const first = parts[0].filter;
     for (const [i, { filter, note, at }] of parts.entries()) {
-      const alike = String(filter) === String(first) && filter.capacity === first.capacity;
+      const alike =
+        isFold(filter.bits, first.bits) &&
+        filter.hashes === first.hashes &&
+        filter.layout === first.layout &&
+        filter.capacity === first.capacity;
       checkNested(alike, at, `expected level ${i} to be ${first}, got ${filter}`);
       checkNested(note === 0, at, `expected 0 beside level ${i}, got ${note}`);
     }
@@ -263,7 +290,8 @@ export class AttenuatedBloomFilter {
   }
 
   toString(): string {
-    const { levels, bits, hashes, layout, scheme } = this;
+    const { levels, widths, hashes, layout, scheme } = this;
+    const bits = new Set(widths).size === 1 ? widths[0] : widths.join('/');
     return `AttenuatedBloomFilter(${levels} levels, ${bits} bits, ${hashes} hashes, ${layout}, ${scheme.id})`;
   }
 
@@ -275,6 +303,17 @@ export class AttenuatedBloomFilter {
   #levelAt(distance: number): BloomFilter {
     return this.#levels[checkInteger('distance', distance, 0, this.levels - 1)];
   }
+
+  /** Whether the levels of another array can go into those of this one, `shift` levels deeper. */
+  #takes(other: AttenuatedBloomFilter, shift: number): boolean {
+    if (!(other instanceof AttenuatedBloomFilter) || other.levels !== this.levels) return false;
+    if (other.layout !== this.layout) return false;
+    if (other.hashes !== this.hashes || other.scheme.id !== this.scheme.id) return false;
+    return this.widths.every((bits, i) => {
+      const source = i < shift ? bits : other.widths[i - shift];
+      return source >= bits && isFold(source, bits);
+    });
+  }
 }
 
 const MAX_LEVELS = 255;
@@ -285,8 +324,29 @@ function emptyLevels(options: AttenuatedBloomFilterOptions): BloomFilter[] {
   checkOptions('AttenuatedBloomFilter', options, OPTIONS);
   const { levels, bits, hashes, layout = 'classic', capacity } = options;
   checkInteger('levels', levels, 1, MAX_LEVELS);
-  checkInteger('bits', bits, 1, MAX_BITS);
   const scheme = hashScheme(options);
-  const make = () => new BloomFilter({ bits, hashes, layout, capacity }, BitStore.allocate(bits), scheme);
-  return Array.from({ length: levels }, make);
+  return widthsOf(levels, bits).map((width) => {
+    checkInteger('bits', width, 1, MAX_BITS);
+    return new BloomFilter({ bits: width, hashes, layout, capacity }, BitStore.allocate(width), scheme);
+  });
+}
+
+/** The width of every level. */
+function widthsOf(levels: number, bits: number | readonly number[]): readonly number[] {
+  if (!Array.isArray(bits)) return Array.from({ length: levels }, () => bits as number);
+  if (bits.length !== levels) throw wrongValue('bits', `${levels} widths, one for each level`, bits.length);
+  const apart = bits.find((width) => !isFold(width, bits[0]));
+  if (apart !== undefined) throw wrongValue('bits', `${bits[0]} times a power of two`, apart);
+  return bits;
+}
+
+/** Whether one of two widths is the other, halved some number of times. */
+function isFold(a: number, b: number): boolean {
+  return Number.isInteger(Math.log2(a / b));
+}
+
+/** Merges a level into one of the same width, or of a smaller one. */
+function mergeFolded(target: BloomFilter, source: BloomFilter): void {
+  const halvings = Math.log2(source.bits / target.bits);
+  target.merge(halvings === 0 ? source : source.halve(halvings));
 }
