@@ -6,7 +6,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { writeAtomically } from './atomic-file.ts';
+import { replaceFile, writeAtomically } from './atomic-file.ts';
 import { pidNamespace } from './lock/process-identity.ts';
 import { isTemporaryName } from './temporary-file.ts';
 
@@ -82,4 +82,17 @@ test('a name as long as the file system allows', () => {
   const name = 'ü'.repeat(127);
   writeAtomically(at(name), Buffer.from('x'));
   expect(readdirSync(folder)).toEqual([name]);
+});
+
+test('replaceFile replaces a file, and leaves nothing beside it', async () => {
+  writeFileSync(at('a'), 'old');
+  await replaceFile(at('a'), Buffer.from('new'), { mode: 0o600 });
+  expect([readFileSync(at('a'), 'utf8'), statSync(at('a')).mode & 0o777]).toEqual(['new', 0o600]);
+  expect(readdirSync(folder)).toEqual(['a']);
+});
+
+test('replaceFile that fails leaves the place as it was', async () => {
+  fs.mkdirSync(at('a'));
+  await expect(replaceFile(at('a'), Buffer.from('new'))).rejects.toThrow();
+  expect(readdirSync(folder)).toEqual(['a']);
 });

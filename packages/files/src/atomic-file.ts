@@ -26,6 +26,7 @@ import {
   statSync,
   unlinkSync,
 } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncDirectory, writeAll } from './descriptor-bytes.ts';
 import { FileError } from './file-error.ts';
@@ -76,6 +77,33 @@ export function writeAtomically(
     throw error;
   }
   syncDirectory(dirname(place));
+}
+
+/**
+ * Writes a file like `writeAtomically`, without stopping the process while the disk is flushed (an
+ * fsync may take long on a busy disk). Calls for one place must not overlap. The directory is
+ * not flushed, so after a power failure the old file may be back; it is whole in any case.
+ */
+export async function replaceFile(
+  path: string,
+  bytes: Uint8Array,
+  { mode = 0o666 }: Pick<WriteOptions, 'mode'> = {},
+): Promise<void> {
+  removeLeftovers(path);
+  const temporary = temporaryName(path);
+  try {
+    const file = await open(temporary, 'wx', mode);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }
 
 /** Writes directly into a device or a pipe. */

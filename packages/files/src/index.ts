@@ -1,4 +1,4 @@
-export { type WriteOptions, writeAtomically } from './atomic-file.ts';
+export { replaceFile, type WriteOptions, writeAtomically } from './atomic-file.ts';
 export { readAll, syncDirectory, writeAll } from './descriptor-bytes.ts';
 export { errorCode, FileError, type FileErrorCode } from './file-error.ts';
 export {
