@@ -30,6 +30,11 @@ export function wrongOption(
   throw new Kind(`Cannot reconcile: expected ${expected}, got ${got}`);
 }
 
+/** Throws a `ReconcileError` if there are more than the caller allows. */
+export function checkLimit(most: number, got: number, what: string): void {
+  if (got > most) throw new ReconcileError('limit', `expected at most ${most} ${what}, got ${got}`);
+}
+
 /** Throws a `ReconcileError` for bytes that no correct peer sends. */
 export function refuse(expected: string, got: unknown, where: string): never {
   throw new ReconcileError('malformed', `expected ${expected}, got ${got} (${where})`);

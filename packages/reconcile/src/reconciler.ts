@@ -16,16 +16,16 @@
 import type { Key, PackedKeys } from 'bloomery';
 import type { KeySet } from './key-set/key-set.ts';
 import { MOST_FIRST_SYMBOLS } from './math/symbols-needed.ts';
-import { ReconcileError, wrongOption } from './reconcile-error.ts';
+import { checkLimit, ReconcileError, wrongOption } from './reconcile-error.ts';
 import { Initiator } from './session/initiator.ts';
 import { KeyExchange } from './session/key-exchange.ts';
 import type { OwnSet } from './session/own-set.ts';
 import { Responder } from './session/responder.ts';
-import { FLOWS, FROM_INITIATOR, FROM_RESPONDER, type ReconcileMethod, type Role } from './session/role.ts';
+import type { ReconcileMethod, Role } from './session/role.ts';
 import { SaltedSet } from './session/salted-set.ts';
 import { keySource } from './sets/key-source.ts';
-import { RANDOM_BYTES } from './sets/session-salt.ts';
 import { encodeMessage, MessageBuffer } from './wire/message.ts';
+import { FLOWS, FROM_INITIATOR, FROM_RESPONDER, RANDOM_BYTES } from './wire/message-types.ts';
 
 /** The keys of one side. A key that is given twice counts once. */
 export type ReconcileKeys = Iterable<Key> | PackedKeys | KeySet;
@@ -101,11 +101,11 @@ export class Reconciler {
     const initiates = role === 'initiator';
     const fromHere = initiates ? FROM_INITIATOR : FROM_RESPONDER;
     const flows = { both: FLOWS, mine: fromHere, theirs: FLOWS - fromHere }[wants];
-    if (!initiates && role !== 'responder') wrongOption("the role 'initiator' or 'responder'", role);
-    if (!flows) wrongOption("wants 'both', 'mine' or 'theirs'", wants);
+    if (!initiates && role !== 'responder') wrongOption("'initiator' or 'responder'", role);
+    if (!flows) wrongOption("'both', 'mine' or 'theirs'", wants);
     if (!(random instanceof Uint8Array) || random.length !== RANDOM_BYTES)
       wrongOption(`${RANDOM_BYTES} random bytes`, random?.length);
-    checkRange('maxBytes', maxBytes, 1024, Number.MAX_SAFE_INTEGER);
+    checkRange('maxBytes', maxBytes, 1024, 2 ** 53 - 1);
     checkRange('maxSymbols', maxSymbols, MOST_FIRST_SYMBOLS, 2 ** 28);
     checkRange('maxAttempts', maxAttempts, 3, 255);
     this.#maxBytes = maxBytes;
@@ -127,7 +127,7 @@ export class Reconciler {
 
   get result(): ReconcileResult {
     if (this.#result === null)
-      throw new ReconcileError('unexpected', 'expected a session that is done, got one that is not');
+      throw new ReconcileError('unexpected', 'expected a session that is done, got another');
     return this.#result;
   }
 
@@ -152,7 +152,7 @@ export class Reconciler {
     if (this.#failed !== null) throw this.#failed;
     try {
       this.#received += bytes.length;
-      this.#checkLimit('received', this.#received);
+      checkLimit(this.#maxBytes, this.#received, 'bytes received');
       this.#in.push(bytes);
       while (!this.done) {
         const message = this.#in.next(this.#maxBytes - this.#received + this.#in.waiting);
@@ -174,13 +174,13 @@ export class Reconciler {
     if (message === null) return null;
     const bytes = encodeMessage(message.type, message.body);
     this.#sent += bytes.length;
-    this.#checkLimit('sent', this.#sent);
+    checkLimit(this.#maxBytes, this.#sent, 'bytes sent');
     return bytes;
   }
 
   /** Looks whether the search, or the whole session, has ended. */
   #advance(): void {
-    const { difference, flows, idle } = this.#role;
+    const { difference, flows, out } = this.#role;
     if (difference === null || this.#result !== null) return;
     const { source } = this.#own.set;
     const { onlyThereCount, method } = difference;
@@ -190,14 +190,9 @@ export class Reconciler {
       const sent = flows & this.#fromHere ? onlyHere() : [];
       this.#exchange = new KeyExchange(sent, takes ? onlyThereCount : 0, this.#own);
     }
-    if (!idle || this.#exchange?.done === false) return;
+    if (out.length > 0 || this.#exchange?.done === false) return;
     const onlyThere = (takes && this.#exchange?.received) || null;
     this.#result = { onlyHere: onlyHere(), onlyThereCount, onlyThere, method };
-  }
-
-  #checkLimit(what: string, bytes: number): void {
-    if (bytes > this.#maxBytes)
-      throw new ReconcileError('limit', `expected at most ${this.#maxBytes} bytes ${what}, got ${bytes}`);
   }
 }
 

@@ -18,7 +18,7 @@
  * responder: its memory would belong to clients that never return.
  */
 
-import { ReconcileError, refuse } from './reconcile-error.ts';
+import { checkLimit, ReconcileError, refuse } from './reconcile-error.ts';
 import {
   type ReconcileKeys,
   type ReconcileProgress,
@@ -26,10 +26,10 @@ import {
   Reconciler,
   type ReconcilerOptions,
 } from './reconciler.ts';
-import { RANDOM_BYTES } from './sets/session-salt.ts';
 import { ByteReader } from './wire/byte-reader.ts';
 import { ByteWriter } from './wire/byte-writer.ts';
 import { encodeMessage, MessageBuffer } from './wire/message.ts';
+import { RANDOM_BYTES } from './wire/message-types.ts';
 
 export interface ResumableOptions extends ReconcilerOptions {
   /**
@@ -157,8 +157,11 @@ export class ResumableReconciler {
 
   /** Takes the messages with which a session is resumed, as far as they have arrived. */
   #takeMessages(head: MessageBuffer): void {
+    const { maxBytes = 2 ** 28 } = this.#options;
+    // The session inside does not see messages that are passed over, so their limit is here.
+    checkLimit(maxBytes, this.#received, 'bytes received');
     while (this.#head !== null) {
-      const message = head.next(this.#options.maxBytes ?? 2 ** 28, RESUME);
+      const message = head.next(maxBytes, RESUME);
       if (message === null) return;
       if (this.#held !== null) {
         const found = this.#held.receive(this.#session, encodeMessage(message.type, message.body));

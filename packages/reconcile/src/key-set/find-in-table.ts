@@ -9,6 +9,7 @@
  */
 
 import { AMBIGUOUS, NOT_FOUND } from '../sets/find-ids.ts';
+import { halfMask } from '../wire/half-mask.ts';
 
 /**
  * For each id the number of its key, as `findIds` gives it, or null if the ids are shorter than the
@@ -22,8 +23,8 @@ export function findInTable(
 ): Int32Array | null {
   const shift = Math.clz32(table.length) + 1;
   if (bits < 32 - shift) return null;
-  const highMask = bits >= 32 ? -1 : -1 << (32 - bits);
-  const lowMask = bits >= 64 ? -1 : bits <= 32 ? 0 : -1 << (64 - bits);
+  const highMask = halfMask(bits);
+  const lowMask = halfMask(bits - 32);
   const end = table.length - 1;
   const found = new Int32Array(ids.length / 2).fill(NOT_FOUND);
   for (let k = 0; k < found.length; k++) {

@@ -3,14 +3,13 @@
  * 2·ln(1 + m/2) of m symbols: 12 of 1024.
  */
 
+import { KEPT_ID_BYTES } from '../session/own-set.ts';
 import { CELL } from '../symbols/cell.ts';
-import { IdMapping, lowMask } from '../symbols/id-mapping.ts';
+import { IdMapping } from '../symbols/id-mapping.ts';
 import { type SymbolBlocks, SymbolSource } from '../symbols/symbol-source.ts';
+import { halfMask } from '../wire/half-mask.ts';
 
-/** Bytes of an id in kept symbols. */
-const KEPT_ID_BYTES = 5;
-
-const MASK = lowMask(KEPT_ID_BYTES);
+const MASK = halfMask(8 * KEPT_ID_BYTES - 32);
 
 /** Adds (1) or takes out (-1) the key with this hash. */
 export function changeCells(cells: Int32Array, low: number, high: number, by: 1 | -1): void {

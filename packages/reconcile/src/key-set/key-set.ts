@@ -12,7 +12,7 @@
 
 import { FrameError, type HashScheme, hashKey, hashKeys, type Key, SecretKey } from 'bloomery';
 import type { OwnSet } from '../session/own-set.ts';
-import { countHash, MOST_COUNTERS } from '../sets/hash-counters.ts';
+import { COUNTERS, countHash } from '../sets/hash-counters.ts';
 import { sumOfHashes } from '../sets/hashed-keys.ts';
 import { sameKey } from '../sets/key-source.ts';
 import { CELL } from '../symbols/cell.ts';
@@ -40,7 +40,7 @@ export class KeySet {
   #table = new Uint32Array(64);
   #cells: Int32Array<ArrayBuffer>;
   #sum = 0n;
-  readonly #counters = new Uint8Array(MOST_COUNTERS);
+  readonly #counters = new Uint8Array(COUNTERS);
   /** True if a session uses the arrays, so that a change has to copy them first. */
   #shared = false;
 

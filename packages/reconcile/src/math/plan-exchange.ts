@@ -8,43 +8,45 @@
  * are cheaper.
  */
 
-import { cellBytes } from '../symbols/cell.ts';
+import { idBytesOf, LEAST_WIDTH, LONG_TAIL, MOST_WIDTH } from '../symbols/cell.ts';
 import { symbolsNeeded } from './symbols-needed.ts';
+
+/**
+ * Bytes per difference of the list by which the responder is told its keys: two to four for each,
+ * and half of the differences are its own.
+ */
+const TOLD = 1.3;
 
 export interface ExchangePlan {
   /** Bits per key of both filters; 0 for symbols alone. */
   readonly bitsPerKey: number;
-  /** Bytes of an id. */
-  readonly idBytes: number;
+  /** Bytes of a cell. */
+  readonly width: number;
   /** The bytes that this takes: symbols, filters, and the ids that are told to the responder. */
   readonly bytes: number;
 }
 
 /**
  * The cheapest plan for `here` keys of the initiator, which sends the first filter, and `there`
- * keys of the responder. `symbols` have come already: symbols alone can go on from there, a filter
- * starts again.
+ * keys of the responder. `spared` bytes of symbols have come already: symbols alone can go on from
+ * there, a filter starts again.
  */
-export function planExchange(here: number, there: number, difference: number, symbols: number): ExchangePlan {
-  const onlyThere = Math.min(there, Math.max(0, (difference - (here - there)) / 2));
-  const onlyHere = Math.min(here, Math.max(0, difference - onlyThere));
-  const common = Math.max(0, here - onlyHere);
-  const idBytes = enoughIdBytes(difference, here + there);
-  const cell = cellBytes(idBytes);
-  // The responder's keys that symbols find are told to it, one by one.
-  const told = (((Math.log2(there + 2) + 5.5) / 8) * onlyThere) / Math.max(1, difference);
-  const bytesFor = (left: number) => symbolsNeeded(left) * cell + left * told;
-  const best = (here + common) / (8 * Math.LN2 ** 2 * difference * (1.38 * cell + told));
-  // No filter has more than 40 hashes.
-  const rate = Math.max(best, 2 ** -40);
-  const spared = idBytes === 5 ? symbols * cell : 0;
-  const alone = { bitsPerKey: 0, idBytes, bytes: bytesFor(difference) - spared };
-  if (!(rate < 0.75)) return alone;
+export function planExchange(here: number, there: number, difference: number, spared: number): ExchangePlan {
+  const common = Math.max(0, (here + there - difference) / 2);
+  const onlyThere = Math.max(0, there - common);
+  const width = enoughBytes(difference, here + there);
+  const bytesFor = (left: number, cell: number) => symbolsNeeded(left) * cell + left * TOLD;
+  // A filter leaves a tenth of the differences or so, which may take narrower cells.
+  const cell = enoughBytes(difference / 10, here + there);
+  const best = (here + common) / (8 * Math.LN2 ** 2 * difference * (1.38 * cell + TOLD));
+  // No filter has more than 40 hashes, and one of rate 1 has no bits.
+  const rate = Math.min(1, Math.max(best, 2 ** -40));
+  const alone = { bitsPerKey: 0, width, bytes: bytesFor(difference, width) - spared };
   const bitsPerKey = Math.log2(1 / rate) / Math.LN2;
   const left = Math.max(1, rate * difference);
-  const bytes = (bitsPerKey * (here + common + rate * onlyThere)) / 8 + bytesFor(left) + 20;
-  if (bytes >= alone.bytes) return alone;
-  return { bitsPerKey, idBytes: enoughIdBytes(left, here + there), bytes };
+  const after = enoughBytes(left, here + there);
+  const bytes = (bitsPerKey * (here + common + rate * onlyThere)) / 8 + bytesFor(left, after) + 20;
+  return bytes < alone.bytes ? { bitsPerKey, width: after, bytes } : alone;
 }
 
 /**
@@ -58,16 +60,22 @@ export function leftByFilter(
   there: number,
   passed: number,
 ): number {
-  const rate = (1 - Math.exp((-hashes * here) / bits)) ** hashes;
-  const onlyThere = Math.min(there, (there - passed) / (1 - rate));
+  // A full filter of a peer that claims many keys has the rate 1, which would make 0/0 below.
+  const rate = Math.min(0.999, (1 - Math.exp((-hashes * here) / bits)) ** hashes);
+  const onlyThere = (there - passed) / (1 - rate);
   return Math.max(1, rate * (onlyThere + Math.max(0, here - there + onlyThere)));
 }
 
+/** The most differences for cells with a short tail, whose check would fail too often above. */
+const MOST_SHORT = 500;
+
 /**
- * The bytes of an id with which fewer than one session in 32 fails because two keys share an id. A
- * failed session is repeated with another salt; a longer id would cost every session more.
+ * The bytes of a cell with which few sessions fail because two keys share an id: one in 128 with
+ * short tails, one in 32 with long ones. A failed session is repeated with another salt; a longer
+ * id would cost every session more, 17 % with short tails and 12 % with long ones.
  */
-function enoughIdBytes(difference: number, keys: number): number {
-  for (let bytes = 5; bytes < 8; bytes++) if (difference * keys <= 2 ** (8 * bytes - 5)) return bytes;
-  return 8;
+function enoughBytes(difference: number, keys: number): number {
+  for (let width = difference > MOST_SHORT ? LONG_TAIL : LEAST_WIDTH; width < MOST_WIDTH; width++)
+    if (difference * keys <= 2 ** (8 * idBytesOf(width) - (width < LONG_TAIL ? 7 : 5))) return width;
+  return MOST_WIDTH;
 }

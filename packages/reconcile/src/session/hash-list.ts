@@ -6,7 +6,8 @@
 import { NOT_FOUND } from '../sets/find-ids.ts';
 import type { HashedKeys } from '../sets/hashed-keys.ts';
 import type { ByteReader } from '../wire/byte-reader.ts';
-import { encodeSortedList, LIST_BITS } from '../wire/sorted-list.ts';
+import { LIST_BITS } from '../wire/message-types.ts';
+import { encodeSortedList } from '../wire/sorted-list.ts';
 
 /**
  * The bits of a hash in a list. In the first attempt fewer than one session in 256 fails because a

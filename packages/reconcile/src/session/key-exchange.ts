@@ -8,10 +8,10 @@ import { type Key, packKeys } from 'bloomery';
 import { findIds, NOT_FOUND } from '../sets/find-ids.ts';
 import { hashedKeys } from '../sets/hashed-keys.ts';
 import { keySource } from '../sets/key-source.ts';
-import { ByteReader } from '../wire/byte-reader.ts';
+import type { ByteReader } from '../wire/byte-reader.ts';
 import { ByteWriter } from '../wire/byte-writer.ts';
-import { KEYS, type Message } from '../wire/message.ts';
-import { unexpected } from './role.ts';
+import { type Message, readerOf } from '../wire/message.ts';
+import { KEYS } from '../wire/message-types.ts';
 import type { SaltedSet } from './salted-set.ts';
 
 /** Keys of at least this many bytes make a message. */
@@ -55,9 +55,9 @@ export class KeyExchange {
   }
 
   receive(message: Message): void {
-    if (message.type !== KEYS || !this.expects) unexpected(message);
-    const reader = new ByteReader(message.body, 'keys');
-    if (reader.left === 0) reader.refuse('a key', 'none');
+    const reader = readerOf(message);
+    if (message.type !== KEYS || !this.expects) reader.unexpected();
+    if (reader.left === 0) reader.refuse('keys', 0);
     while (reader.left > 0) {
       if (!this.expects) reader.refuse(`${this.#expected} keys`, 'more');
       this.received.push(reader.take(reader.varint()).slice());
@@ -68,10 +68,9 @@ export class KeyExchange {
   #checkReceived(reader: ByteReader): void {
     const { scheme, hashed } = this.#own;
     const { words, size } = hashedKeys(keySource(this.received), scheme);
-    if (size < this.#expected) reader.refuse('each key once', 'a key twice');
     // Ids are upper halves before lower ones, hashes the other way round.
     const ids = words.map((_, i) => words[i ^ 1]);
-    if (findIds(hashed.words, ids, 64).some((k) => k !== NOT_FOUND))
-      reader.refuse('keys that this side lacks', 'one that it holds');
+    if (size < this.#expected || findIds(hashed.words, ids, 64).some((k) => k !== NOT_FOUND))
+      reader.refuse('keys that this side lacks, each once', 'others');
   }
 }

@@ -13,6 +13,9 @@ export interface OwnSet {
   readonly kept: KeptSymbols | null;
 }
 
+/** Bytes of an id in kept symbols: enough for 4000 differences of a million keys. */
+export const KEPT_ID_BYTES = 5;
+
 export interface KeptSymbols {
   /** The standing key, whose check value names it to the other side. */
   readonly scheme: HashScheme;

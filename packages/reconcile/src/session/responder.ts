@@ -2,60 +2,57 @@
  * The responder: answers a hello with its first symbols, or with a list if that is shorter, sends
  * more symbols as far as the initiator allows, and at the end compares the sums of the common keys.
  *
- * The hello has counters of the initiator's keys. From these the responder estimates the
+ * The hello has a sketch of the initiator's keys. From it the responder estimates the
  * difference, and sends as many symbols as that takes, or none if a filter should come first.
  */
 
-import { estimateFromCounters } from '../math/estimate-difference.ts';
+import { estimateFromSketches } from '../math/estimate-difference.ts';
 import { leftByFilter, planExchange } from '../math/plan-exchange.ts';
-import { firstSymbols } from '../math/symbols-needed.ts';
-import { ReconcileError } from '../reconcile-error.ts';
-import { MOST_COUNTERS } from '../sets/hash-counters.ts';
+import {
+  BLIND_ESTIMATE,
+  firstSymbols,
+  LEAST_UNSEEN,
+  MOST_FIRST_SYMBOLS,
+  symbolsInSummary,
+} from '../math/symbols-needed.ts';
+import { checkLimit, ReconcileError } from '../reconcile-error.ts';
+import { COARSE, WHOLE } from '../sets/hash-counters.ts';
 import { HashFilter } from '../sets/hash-filter.ts';
 import { type HashedKeys, placesOutside } from '../sets/hashed-keys.ts';
-import { RANDOM_BYTES } from '../sets/session-salt.ts';
-import { ByteReader } from '../wire/byte-reader.ts';
+import { LEAST_WIDTH, LONG_TAIL, MOST_WIDTH } from '../symbols/cell.ts';
+import type { ByteReader } from '../wire/byte-reader.ts';
 import { ByteWriter } from '../wire/byte-writer.ts';
+import { MAGIC, type Message, readerOf } from '../wire/message.ts';
 import {
   AGAIN,
   FILTER,
   FILTERED,
+  FLOWS,
   HELLO,
-  MAGIC,
-  type Message,
+  HELLO_EAGER,
+  KEPT,
   MORE,
-  nameOf,
+  RANDOM_BYTES,
   SUMMARY,
+  SUMMARY_EQUAL,
+  SUMMARY_LIST,
+  SUMMARY_SHIFT,
   SYMBOLS,
   TELL,
   VERDICT,
   VERSION,
-} from '../wire/message.ts';
+} from '../wire/message-types.ts';
 import { decodeSortedList } from '../wire/sorted-list.ts';
 import { type HashList, hashList, listBits } from './hash-list.ts';
 import type { OwnCells } from './own-cells.ts';
-import {
-  BLIND_ESTIMATE,
-  type Difference,
-  EQUAL,
-  FLOWS,
-  HELLO_EAGER,
-  KEPT,
-  type ReconcileMethod,
-  type Role,
-  type RoleOptions,
-  SUMMARY_EQUAL,
-  SUMMARY_LIST,
-  SUMMARY_WIDTH,
-  unexpected,
-} from './role.ts';
+import { type Difference, EQUAL, type ReconcileMethod, type Role, type RoleOptions } from './role.ts';
 import { FIRST_LIST_ATTEMPT, type SaltedSet } from './salted-set.ts';
 import { idsOfPrefixes } from './told-ids.ts';
 
 export class Responder implements Role {
   readonly #own: SaltedSet;
   readonly #options: RoleOptions;
-  readonly #out: Message[] = [];
+  readonly out: Message[] = [];
   #there = 0;
   #eager = false;
   #state: Attempt | null = null;
@@ -69,28 +66,24 @@ export class Responder implements Role {
     this.#options = options;
   }
 
-  get idle(): boolean {
-    return this.#out.length === 0;
-  }
-
   receive(message: Message): void {
-    const { type, body } = message;
+    const { type } = message;
     const state = this.#state;
-    const reader = new ByteReader(body, nameOf(type));
+    const reader = readerOf(message);
     // All symbols that were asked for go first, so that our bytes depend on the messages alone.
-    for (let piece = this.#piece(); piece !== null; piece = this.#piece()) this.#out.push(piece);
-    if (this.difference !== null) unexpected(message);
+    for (let piece = this.#piece(); piece !== null; piece = this.#piece()) this.out.push(piece);
+    if (this.difference !== null) reader.unexpected();
     if (type === HELLO && state === null) this.#hello(reader);
-    else if (state === null) unexpected(message);
+    else if (state === null) reader.unexpected();
     else if (type === TELL) this.#tell(reader, state);
     else if (type === AGAIN) this.#next(reader);
     else if (type === MORE && state.list === null) this.#more(reader, state);
     else if (type === FILTER && state.method === 'symbols') this.#filter(reader, state);
-    else unexpected(message);
+    else reader.unexpected();
   }
 
   pull(): Message | null {
-    return this.#out.shift() ?? this.#piece();
+    return this.out.shift() ?? this.#piece();
   }
 
   /** The next symbols that the initiator has asked for, at most 32 kB of them. */
@@ -98,7 +91,7 @@ export class Responder implements Role {
     const state = this.#state;
     const left = state === null ? 0 : state.allowed - state.sent;
     if (state === null || left <= 0) return null;
-    return { type: SYMBOLS, body: this.#take(state, Math.min(left, 4096)) };
+    return { type: SYMBOLS, body: this.#take(state, Math.min(left, MOST_FIRST_SYMBOLS)) };
   }
 
   /** The next `count` symbols. */
@@ -109,23 +102,22 @@ export class Responder implements Role {
     return state.cells.encode(from, state.sent, state.allowed);
   }
 
-  #attempt(active: HashedKeys, idBytes: number, method: ReconcileMethod): Attempt {
-    const cells = this.#own.cells(active, idBytes);
-    this.#state = { active, method, list: null, cells, sent: 0, allowed: 0 };
+  #attempt(active: HashedKeys, width: number, method: ReconcileMethod): Attempt {
+    const cells = this.#own.cells(active, width);
+    this.#state = { active, method, list: null, equal: false, cells, sent: 0, allowed: 0 };
     return this.#state;
   }
 
   #hello(reader: ByteReader): void {
     const magic = reader.take(MAGIC.length);
-    if (magic.some((byte, i) => byte !== MAGIC[i])) reader.refuse('BLMR', Array.from(magic).join(' '));
+    if (magic.join() !== MAGIC.join()) reader.refuse('BLMR', magic);
     const version = reader.byte();
     if (version !== VERSION)
       throw new ReconcileError('version', `expected version ${VERSION}, got ${version} (hello)`);
     const flags = reader.byte();
-    if (flags >= 2 * HELLO_EAGER) reader.refuse('flags below 16', flags);
+    if (flags >= 2 * HELLO_EAGER) reader.refuse('known flags', flags);
     const random = reader.take(RANDOM_BYTES).slice();
     this.#there = reader.varint();
-    const sum = reader.word();
     const own = this.#own;
     const theirKey = flags & KEPT ? reader.word() : null;
     const same = theirKey !== null && theirKey === own.set.kept?.scheme.seed;
@@ -133,88 +125,99 @@ export class Responder implements Role {
     this.flows = flags & FLOWS & this.#options.flows;
     own.begin(random, same);
     const { hashed } = own;
-    // The sum and the counters are under a key that we may not have.
-    if (theirKey === null || same) {
-      if (this.#there === hashed.size && sum === own.sum) {
-        this.#send(SUMMARY, Uint8Array.of(this.#flags(SUMMARY_EQUAL)));
-        this.difference = EQUAL;
-        return;
-      }
-      const theirs = reader.rest();
-      const count = theirs.length;
-      if (count > MOST_COUNTERS || count & (count - 1)) reader.refuse('2^k counters, at most 64', count);
-      if (count > 0)
-        this.estimate = estimateFromCounters(own.counters(count), theirs, hashed.size, this.#there);
-    }
+    const theirs = reader.take(this.#eager ? WHOLE : COARSE);
+    reader.end();
+    // The sketch is under a key that we may not have.
+    if (theirKey === null || same)
+      this.estimate = estimateFromSketches(own.sketch(theirs.length), theirs, hashed.size, this.#there);
     this.#summary();
   }
 
-  /** Begins an attempt: sends the first symbols, or a list of all keys if that is shorter. */
+  /**
+   * Begins an attempt: sends the first symbols, or a list of all keys if that is shorter. If
+   * nothing seems to differ, it sends the sum of all hashes, for the initiator to agree.
+   */
   #summary(): void {
     const own = this.#own;
     const active = own.hashed;
     const { size } = active;
-    const difference = this.estimate ?? BLIND_ESTIMATE;
+    const equal = this.estimate === 0 && own.attempt === 0;
+    const difference = (this.estimate ?? BLIND_ESTIMATE) || LEAST_UNSEEN;
     const plan = planExchange(this.#there, size, difference, 0);
     const bits = listBits(this.#there, size, own.attempt);
     const listBytes = (size * (bits - Math.log2(size + 1) + 1.5)) / 8;
-    if (own.attempt >= FIRST_LIST_ATTEMPT || listBytes <= plan.bytes) {
+    if (own.attempt >= FIRST_LIST_ATTEMPT || (listBytes <= plan.bytes && !equal)) {
       const list = hashList(active, bits);
-      this.#attempt(active, 5, 'list').list = list;
-      this.#sendSummary(SUMMARY_LIST, list.body);
+      this.#attempt(active, LEAST_WIDTH, 'list').list = list;
+      this.#sendSummary(SUMMARY_LIST, this.#number().bytes(list.body));
       return;
     }
-    const state = this.#attempt(active, plan.idBytes, 'symbols');
-    const count = plan.bitsPerKey > 0 ? 0 : firstSymbols(difference, this.#eager, false);
-    const writer = new ByteWriter().varint(this.estimate ?? 0).bytes(this.#take(state, count));
-    this.#sendSummary(SUMMARY_WIDTH * (plan.idBytes - 5), writer.finish());
+    // Numbers modulo 16 say too little if the estimate is poor. Kept symbols have ids of 5 bytes.
+    const poor = this.estimate === null || plan.bitsPerKey > 0;
+    const width = Math.max(poor ? LONG_TAIL : own.keptInUse ? LONG_TAIL - 1 : LEAST_WIDTH, plan.width);
+    const state = this.#attempt(active, width, 'symbols');
+    const form = (width - LEAST_WIDTH) << SUMMARY_SHIFT;
+    state.equal = equal;
+    if (equal) {
+      this.#sendSummary(SUMMARY_EQUAL | form, new ByteWriter().word(own.sum));
+      return;
+    }
+    const count = symbolsInSummary(difference, this.#eager, plan.bitsPerKey && size);
+    const writer = this.#number().varint(this.estimate ?? 0);
+    this.#sendSummary(form, writer.bytes(this.#take(state, count)));
   }
 
-  #flags(flags: number): number {
-    return flags | this.flows | (this.#own.keptInUse ? KEPT : 0);
+  /** The number of our keys, as the initiator reads it. */
+  #number(): ByteWriter {
+    const more = this.#own.hashed.size - this.#there;
+    return new ByteWriter().varint(more < 0 ? -2 * more - 1 : 2 * more);
   }
 
-  #sendSummary(flags: number, body: Uint8Array): void {
-    const own = this.#own;
-    const writer = new ByteWriter().byte(this.#flags(flags));
-    if (own.attempt === 1) writer.bytes(this.#options.random);
-    this.#send(SUMMARY, writer.varint(own.hashed.size).bytes(body).finish());
+  #sendSummary(flags: number, body: ByteWriter): void {
+    const { attempt, keptInUse } = this.#own;
+    const writer = new ByteWriter().byte(flags | this.flows | (keptInUse ? KEPT : 0));
+    if (attempt === 1) writer.bytes(this.#options.random);
+    this.#send(SUMMARY, writer.bytes(body.finish()).finish());
   }
 
   #more(reader: ByteReader, state: Attempt): void {
     const end = reader.varint();
     reader.end();
-    const { maxSymbols } = this.#options;
-    if (end > maxSymbols)
-      throw new ReconcileError('limit', `expected at most ${maxSymbols} symbols, got a request for ${end}`);
+    checkLimit(this.#options.maxSymbols, end, 'symbols');
     state.allowed = Math.max(state.allowed, end);
   }
 
   #filter(reader: ByteReader, state: Attempt): void {
-    const idBytes = reader.byte();
-    if (idBytes < 5 || idBytes > 8) reader.refuse('ids of 5 to 8 bytes', idBytes);
+    const width = reader.byte();
+    if (width < LEAST_WIDTH || width > MOST_WIDTH) reader.refuse('cells of 5 to 11 bytes', width);
     const filter = HashFilter.from(reader, false);
     reader.end();
     const { bits, hashes } = filter;
     const active = filter.passing(state.active);
     // The second filter has the rate of the first one, if both have the same bits per key.
     const back = HashFilter.of(active, Math.min(bits / Math.max(1, this.#there), 2 * hashes), true);
-    const next = this.#attempt(active, idBytes, 'filter');
+    const next = this.#attempt(active, width, 'filter');
     const left = leftByFilter(hashes, bits, this.#there, state.active.size, active.size);
-    const writer = back.write(new ByteWriter().varint(active.size));
-    this.#send(FILTERED, writer.bytes(this.#take(next, firstSymbols(left, this.#eager, true))).finish());
+    const writer = back.write(new ByteWriter().varint(active.size).varint(Math.round(left)));
+    // The filter has told more about the rest than a sketch tells, so there is less to hold back.
+    this.#send(FILTERED, writer.bytes(this.#take(next, firstSymbols(1.2 * left, this.#eager))).finish());
   }
 
   /** Compares the sums of the common keys: those neither told nor left out by the filter. */
   #tell(reader: ByteReader, state: Attempt): void {
     const { active, list, method } = state;
+    if (state.equal && reader.left === 0) {
+      this.difference = EQUAL;
+      return;
+    }
     const sum = reader.word();
-    const onlyThereCount = reader.varint();
     const { bits, values } = decodeSortedList(reader, active.size);
     if (values.some((value, i) => i > 0 && value === values[i - 1]))
       reader.refuse('rising numbers', 'one twice');
     const told = list?.keysAt(values, reader) ?? this.#own.find(active, idsOfPrefixes(values, bits), bits);
-    const agreed = told.every((k) => k >= 0) && this.#own.sumWithout(active, told) === sum;
+    const onlyThereCount = this.#there - (active.size - told.length);
+    const agreed =
+      onlyThereCount >= 0 && told.every((k) => k >= 0) && this.#own.sumWithout(active, told) === sum;
     this.#send(VERDICT, Uint8Array.of(agreed ? 1 : 0));
     if (agreed) {
       const onlyHere = placesOutside(this.#own.hashed, active, told);
@@ -225,7 +228,7 @@ export class Responder implements Role {
   }
 
   #send(type: number, body: Uint8Array): void {
-    this.#out.push({ type, body });
+    this.out.push({ type, body });
   }
 
   /** Goes to the next attempt. `reader` has read the message that asks for it. */
@@ -243,6 +246,8 @@ interface Attempt {
   readonly active: HashedKeys;
   readonly method: ReconcileMethod;
   list: HashList | null;
+  /** True if we have said that nothing seems to differ. */
+  equal: boolean;
   readonly cells: OwnCells;
   /** Number of symbols that were sent, and of those that the initiator has asked for. */
   sent: number;

@@ -4,8 +4,7 @@
  * in by `receive`, and come out by `pull`.
  */
 
-import { ReconcileError } from '../reconcile-error.ts';
-import { type Message, nameOf } from '../wire/message.ts';
+import type { Message } from '../wire/message.ts';
 
 /** The way in which the differences were found. */
 export type ReconcileMethod = 'equal' | 'symbols' | 'filter' | 'list';
@@ -24,8 +23,8 @@ export interface Role {
   /** The next message to send, or null if there is none now. */
   pull(): Message | null;
   readonly difference: Difference | null;
-  /** True if no answer waits to be sent. */
-  readonly idle: boolean;
+  /** Messages that wait to be sent. */
+  readonly out: readonly Message[];
   /** The keys that both sides want to be sent after the search: `FROM_…` flags. */
   readonly flows: number;
   /** Symbols that were sent or received. */
@@ -44,28 +43,8 @@ export interface RoleOptions {
   readonly maxSymbols: number;
 }
 
-/** The number of differences that a responder expects if the hello says nothing about them. */
-export const BLIND_ESTIMATE = 45;
-
-/** Flags of a hello and of a summary. */
-export const KEPT = 1;
-export const FROM_INITIATOR = 2;
-export const FROM_RESPONDER = 4;
-export const FLOWS: number = FROM_INITIATOR | FROM_RESPONDER;
-/** Flag of a hello. */
-export const HELLO_EAGER = 8;
-/** Flags of a summary. */
-export const SUMMARY_LIST = 8;
-export const SUMMARY_EQUAL = 16;
-/** The flags from this one on are the bytes of an id minus 5. */
-export const SUMMARY_WIDTH = 32;
-
 export const EQUAL: Difference = {
   onlyHere: /* @__PURE__ */ new Uint32Array(0),
   onlyThereCount: 0,
   method: 'equal',
 };
-
-export function unexpected({ type }: Message): never {
-  throw new ReconcileError('unexpected', `expected another message at this point, got ${nameOf(type)}`);
-}

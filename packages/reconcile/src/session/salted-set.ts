@@ -6,12 +6,13 @@
 import type { HashScheme } from 'bloomery';
 import { ReconcileError } from '../reconcile-error.ts';
 import { findIds } from '../sets/find-ids.ts';
-import { foldedCounters, hashCounters } from '../sets/hash-counters.ts';
+import { hashCounters, sketchOf } from '../sets/hash-counters.ts';
 import { type HashedKeys, hashedKeys, sumOfHashes } from '../sets/hashed-keys.ts';
 import { sessionScheme } from '../sets/session-salt.ts';
+import { idBytesOf } from '../symbols/cell.ts';
 import { SymbolSource } from '../symbols/symbol-source.ts';
 import { OwnCells } from './own-cells.ts';
-import type { KeptSymbols, OwnSet } from './own-set.ts';
+import { KEPT_ID_BYTES, type KeptSymbols, type OwnSet } from './own-set.ts';
 
 /** Attempts from this one on use lists. */
 export const FIRST_LIST_ATTEMPT = 2;
@@ -74,15 +75,16 @@ export class SaltedSet {
     return this.#sum;
   }
 
-  /** Counters of all keys. */
-  counters(count: number): Uint8Array {
-    return foldedCounters(this.#kept?.counters ?? hashCounters(this.hashed.words), count);
+  /** The sketch of all keys, of `bytes` bytes. */
+  sketch(bytes: number): Uint8Array {
+    return sketchOf(this.#kept?.counters ?? hashCounters(this.hashed.words), bytes);
   }
 
-  /** The cells of `keys`, which are all keys of this side or some of them. */
-  cells(keys: HashedKeys, idBytes: number): OwnCells {
-    const kept = keys === this.#kept?.hashed && idBytes === 5 ? this.#kept : null;
-    return new OwnCells(() => kept?.blocks() ?? new SymbolSource(keys.words, keys.size, idBytes), idBytes);
+  /** The cells of `keys`, which are all keys of this side or some of them, of `width` bytes. */
+  cells(keys: HashedKeys, width: number): OwnCells {
+    const idBytes = idBytesOf(width);
+    const kept = keys === this.#kept?.hashed && idBytes === KEPT_ID_BYTES ? this.#kept : null;
+    return new OwnCells(() => kept?.blocks() ?? new SymbolSource(keys.words, keys.size, idBytes), width);
   }
 
   /** The numbers in `keys` of the keys with these ids, as `findIds` gives them. */

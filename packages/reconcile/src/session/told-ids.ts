@@ -6,7 +6,8 @@
  */
 
 import { NOT_FOUND } from '../sets/find-ids.ts';
-import { encodeSortedList, LIST_BITS } from '../wire/sorted-list.ts';
+import { LIST_BITS } from '../wire/message-types.ts';
+import { encodeSortedList } from '../wire/sorted-list.ts';
 import { prefixOf } from './hash-list.ts';
 
 /** Spare bits: one session in 16 has to take all bits of the ids. */
@@ -19,12 +20,12 @@ const SPARE_BITS = 4;
  */
 export function encodeToldIds(
   ids: Int32Array,
-  idBytes: number,
+  idBits: number,
   size: number,
   ours: ReadonlySet<number>,
   find: (ids: Int32Array, bits: number) => Int32Array,
 ): Uint8Array | null {
-  const whole = Math.min(LIST_BITS, 8 * idBytes);
+  const whole = Math.min(LIST_BITS, idBits);
   const count = ids.length / 2;
   const short = Math.ceil(Math.log2(size + count + 1) + Math.log2(count + 1)) + SPARE_BITS;
   for (const bits of short < whole ? [short, whole] : [whole]) {

@@ -4,6 +4,8 @@
  * build.
  */
 
+import { halfMask } from '../wire/half-mask.ts';
+
 export const NOT_FOUND = -1;
 /** More than one key has the id. */
 export const AMBIGUOUS = -2;
@@ -16,8 +18,8 @@ export function findIds(words: Int32Array, ids: Int32Array, bits: number): Int32
   const count = ids.length / 2;
   const found = new Int32Array(count).fill(NOT_FOUND);
   if (count === 0) return found;
-  const highMask = bits >= 32 ? -1 : -1 << (32 - bits);
-  const lowMask = bits >= 64 ? -1 : bits <= 32 ? 0 : -1 << (64 - bits);
+  const highMask = halfMask(bits);
+  const lowMask = halfMask(bits - 32);
   const shift = Math.max(1, Math.clz32(count) - 2);
   const table = new Int32Array(2 ** (32 - shift));
   const end = table.length - 1;

@@ -32,7 +32,7 @@ export class HashFilter {
     const bits = Math.max(1, Math.min(2 ** 32 - 1, Math.ceil(bitsPerKey * keys.size)));
     const hashes = Math.min(MOST_HASHES, Math.max(1, Math.round(bitsPerKey * Math.LN2)));
     const filter = new HashFilter(hashes, bits, swapped);
-    for (let k = 0; k < keys.size; k++) filter.#probe(keys.words[2 * k], keys.words[2 * k + 1], true);
+    for (let k = 0; k < keys.size; k++) filter.#probe(keys.words, k, true);
     return filter;
   }
 
@@ -41,7 +41,7 @@ export class HashFilter {
     const hashes = reader.byte();
     const bits = reader.varint(2 ** 32 - 1);
     if (hashes < 1 || hashes > MOST_HASHES || bits < 1)
-      reader.refuse(`1 to ${MOST_HASHES} hashes and 1 bit`, `${hashes}, ${bits}`);
+      reader.refuse(`1 to ${MOST_HASHES} hashes`, `${hashes} in ${bits} bits`);
     return new HashFilter(hashes, bits, swapped, reader.take(Math.ceil(bits / 8)).slice());
   }
 
@@ -51,15 +51,16 @@ export class HashFilter {
 
   /** The keys that pass. */
   passing(keys: HashedKeys): HashedKeys {
-    return selected(keys, (k) => this.#probe(keys.words[2 * k], keys.words[2 * k + 1], false));
+    return selected(keys, (k) => this.#probe(keys.words, k, false));
   }
 
-  /** Sets the bits of a hash, or says whether all of them are set. */
-  #probe(low: number, high: number, adds: boolean): boolean {
+  /** Sets the bits of hash k, or says whether all of them are set. */
+  #probe(words: Int32Array, k: number, adds: boolean): boolean {
     const { bytes, bits, hashes } = this;
     const scale = bits / 2 ** 32;
-    let position = this.#swapped ? low : high;
-    const step = (this.#swapped ? high : low) | 1;
+    const second = 2 * k + (this.#swapped ? 1 : 0);
+    let position = words[second ^ 1];
+    const step = words[second] | 1;
     for (let j = 0; j < hashes; j++, position = (position + step) | 0) {
       const bit = Math.floor((position >>> 0) * scale);
       const one = 1 << (bit & 7);

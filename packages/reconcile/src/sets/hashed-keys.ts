@@ -16,10 +16,9 @@ export interface HashedKeys {
 
 /** Hashes the keys of a source and leaves out repeated ones. */
 export function hashedKeys(source: KeySource, scheme: HashScheme): HashedKeys {
-  const words = source.hashes(scheme);
-  const repeated = repeatedPlaces(words, source);
-  if (repeated.size === 0) return { words, size: source.size, places: null };
-  return selected({ words, size: source.size, places: null }, (k) => !repeated.has(k));
+  const all = { words: source.hashes(scheme), size: source.size, places: null };
+  const repeated = repeatedPlaces(all.words, source);
+  return repeated.size === 0 ? all : selected(all, (k) => !repeated.has(k));
 }
 
 /** The place of key k in its source. */

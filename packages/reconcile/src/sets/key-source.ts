@@ -37,10 +37,10 @@ function packedSource(keys: PackedKeys): KeySource {
 
 /** Whether two keys are the same key: whether they have the same bytes. */
 export function sameKey(a: Key, b: Key): boolean {
-  if (typeof a === 'string' && typeof b === 'string') return a === b;
+  if (a === b) return true;
   const { bytes, offsets } = packKeys([a, b]);
   const length = offsets[1];
-  if (offsets[2] !== 2 * length) return false;
-  for (let i = 0; i < length; i++) if (bytes[i] !== bytes[length + i]) return false;
-  return true;
+  return (
+    offsets[2] === 2 * length && bytes.subarray(length, 2 * length).every((byte, i) => byte === bytes[i])
+  );
 }

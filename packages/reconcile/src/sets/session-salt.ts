@@ -7,9 +7,7 @@
  */
 
 import { type HashScheme, hashKey, SecretKey } from 'bloomery';
-
-/** Bytes of randomness that each side contributes. */
-export const RANDOM_BYTES = 8;
+import { RANDOM_BYTES } from '../wire/message-types.ts';
 
 /** The keyed hash of attempt `attempt`. `ofResponder` is null in attempt 0. */
 export function sessionScheme(

@@ -21,6 +21,10 @@
 
 /** An id is kept as two int32: the upper half, and the lower half with unused bits 0. */
 export class IdMapping {
+  high = 0;
+  low = 0;
+  /** The side that holds the id, for a peeler: 1 ours, -1 theirs. */
+  sign = 0;
   /** The next symbol of the sequence. */
   index = 0;
   /** 16 bits that depend on the whole id. */
@@ -30,6 +34,8 @@ export class IdMapping {
 
   /** Starts the sequence of an id at symbol 0. */
   start(high: number, low: number): void {
+    this.high = high;
+    this.low = low;
     const b = low ^ mix32(high ^ 0x243f6a88);
     const s0 = high ^ mix32(b ^ 0x85a308d3);
     const s1 = b ^ mix32(s0 ^ 0x13198a2e);
@@ -57,9 +63,4 @@ function mix32(value: number): number {
   x ^= x >>> 15;
   x = Math.imul(x, 0x735a2d97);
   return x ^ (x >>> 15);
-}
-
-/** The part of the lower half of a hash that belongs to an id of `idBytes` bytes. */
-export function lowMask(idBytes: number): number {
-  return idBytes === 8 ? -1 : -1 << (64 - 8 * idBytes);
 }

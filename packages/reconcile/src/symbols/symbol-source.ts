@@ -1,11 +1,12 @@
 /**
- * The symbols of a set, one block after the other. Each key keeps the place of its sequence, 22
- * bytes with its hash, so a later block costs only the keys that take part in it. Up to symbol m a
- * key takes part in 2·ln(1 + m/2) symbols: 7 for the first 64, 18 for 14,000.
+ * The symbols of a set, one block after the other. Each key keeps its id and the place of its
+ * sequence, 22 bytes in all, so a later block costs only the keys that take part in it. Up to
+ * symbol m a key takes part in 2·ln(1 + m/2) symbols: 7 for the first 64, 18 for 14,000.
  */
 
+import { halfMask } from '../wire/half-mask.ts';
 import { CELL } from './cell.ts';
-import { IdMapping, lowMask } from './id-mapping.ts';
+import { IdMapping } from './id-mapping.ts';
 
 /** Symbols in order. `block` gives those from the last call up to `end`. */
 export interface SymbolBlocks {
@@ -17,7 +18,6 @@ const NEVER = 0x7fffffff;
 
 export class SymbolSource implements SymbolBlocks {
   readonly #words: Int32Array;
-  readonly #mask: number;
   readonly #next: Uint32Array;
   readonly #s0: Int32Array;
   readonly #s1: Int32Array;
@@ -26,15 +26,20 @@ export class SymbolSource implements SymbolBlocks {
 
   /** `words` are the lower and the upper halves of the hashes in turn. */
   constructor(words: Int32Array, size: number, idBytes: number) {
-    this.#words = words;
-    this.#mask = lowMask(idBytes);
+    const lowMask = halfMask(8 * idBytes - 32);
+    const highMask = halfMask(8 * idBytes);
+    this.#words = new Int32Array(2 * size);
     this.#next = new Uint32Array(size);
     this.#s0 = new Int32Array(size);
     this.#s1 = new Int32Array(size);
     this.#check = new Uint16Array(size);
     const mapping = new IdMapping();
     for (let k = 0; k < size; k++) {
-      mapping.start(words[2 * k + 1], words[2 * k] & this.#mask);
+      const low = words[2 * k] & lowMask;
+      const high = words[2 * k + 1] & highMask;
+      this.#words[2 * k] = low;
+      this.#words[2 * k + 1] = high;
+      mapping.start(high, low);
       this.#s0[k] = mapping.s0;
       this.#s1[k] = mapping.s1;
       this.#check[k] = mapping.check;
@@ -46,7 +51,6 @@ export class SymbolSource implements SymbolBlocks {
     const cells = new Int32Array(CELL * Math.max(0, end - from));
     if (end <= from) return cells;
     const words = this.#words;
-    const mask = this.#mask;
     const next = this.#next;
     const s0 = this.#s0;
     const s1 = this.#s1;
@@ -54,7 +58,7 @@ export class SymbolSource implements SymbolBlocks {
     for (let k = 0; k < next.length; k++) {
       let i = next[k];
       if (i >= end) continue;
-      const low = words[2 * k] & mask;
+      const low = words[2 * k];
       const high = words[2 * k + 1];
       const check = checks[k];
       let a = s0[k];

@@ -1,6 +1,6 @@
 /** Reads the fields of a message. Bytes that end too early, or too late, are a `ReconcileError`. */
 
-import { refuse } from '../reconcile-error.ts';
+import { ReconcileError, refuse } from '../reconcile-error.ts';
 
 /** The greatest number in a message: exact as a double in every sum of a few of them. */
 const MOST = 2 ** 48;
@@ -56,6 +56,11 @@ export class ByteReader {
 
   end(): void {
     if (this.left > 0) this.refuse('the end of the message', `${this.left} more bytes`);
+  }
+
+  /** Throws the error of a message that may not come now. */
+  unexpected(): never {
+    throw new ReconcileError('unexpected', `expected another message at this point, got ${this.#what}`);
   }
 
   /** Throws the error of a message with a wrong value. */

@@ -4,34 +4,29 @@
  * pieces of any size. It holds what has arrived, never what a length only declares.
  */
 
-import { ReconcileError, refuse } from '../reconcile-error.ts';
+import { checkLimit, refuse } from '../reconcile-error.ts';
+import { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
-
-export const HELLO = 1;
-export const SUMMARY = 2;
-export const MORE = 3;
-export const SYMBOLS = 4;
-export const FILTER = 5;
-export const FILTERED = 6;
-export const TELL = 7;
-export const VERDICT = 8;
-export const AGAIN = 9;
-export const KEYS = 10;
+import { HELLO, KEYS } from './message-types.ts';
 
 const NAMES = 'hello summary more symbols filter filtered tell verdict again keys'.split(' ');
 
-/** The first bytes of a hello: 'BLMR' and the version. */
+/** The first bytes of a hello: 'BLMR'. */
 export const MAGIC: Uint8Array = /* @__PURE__ */ Uint8Array.of(0x42, 0x4c, 0x4d, 0x52);
-export const VERSION = 1;
 
 /** The name of a type, for errors. */
-export function nameOf(type: number): string {
+function nameOf(type: number): string {
   return NAMES[type - 1] ?? `type ${type}`;
 }
 
 export interface Message {
   readonly type: number;
   readonly body: Uint8Array;
+}
+
+/** A reader of the body, whose errors name the message. */
+export function readerOf({ type, body }: Message): ByteReader {
+  return new ByteReader(body, nameOf(type));
 }
 
 export function encodeMessage(type: number, body: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -57,7 +52,7 @@ export class MessageBuffer {
     if (this.#end + bytes.length > this.#bytes.length) {
       const held = this.#bytes.subarray(this.#start, this.#end);
       const needed = held.length + bytes.length;
-      const larger = new Uint8Array(needed > held.length * 2 ? needed : 2 * held.length);
+      const larger = new Uint8Array(Math.max(needed, 2 * held.length));
       larger.set(held);
       this.#bytes = larger;
       this.#end = held.length;
@@ -79,18 +74,13 @@ export class MessageBuffer {
     let length = 0;
     let head = 1;
     for (let scale = 1; ; scale *= 128) {
-      if (head > 7) refuse('a length below 2^49', 'more bytes', nameOf(type));
+      if (head > 7) refuse('a number below 2^48', 'more bytes', nameOf(type));
       if (head >= waiting) return null;
       const byte = this.#bytes[this.#start + head++];
       length += (byte & 127) * scale;
       if (byte < 128) break;
     }
-    if (length > most) {
-      throw new ReconcileError(
-        'limit',
-        `expected at most ${most} more bytes, got ${length} (${nameOf(type)})`,
-      );
-    }
+    checkLimit(most, length, `more bytes of ${nameOf(type)}`);
     if (waiting < head + length) return null;
     const from = this.#start + head;
     this.#start = from + length;

@@ -8,9 +8,7 @@
 
 import type { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
-
-/** The most bits of a number. */
-export const LIST_BITS = 52;
+import { LIST_BITS } from './message-types.ts';
 
 /** Encodes numbers of `bits` bits that do not fall. */
 export function encodeSortedList(values: Float64Array, bits: number): Uint8Array<ArrayBuffer> {
@@ -55,7 +53,7 @@ export function decodeSortedList(reader: ByteReader, most: number): SortedList {
   const values = new Float64Array(count);
   let at = 0;
   const next = () => {
-    if (at === end) reader.refuse('more bits of the list', 'its end');
+    if (at === end) reader.refuse(`${count} numbers`, `${end} bits`);
     return (bytes[at >>> 3] >>> (at++ & 7)) & 1;
   };
   let last = 0;
@@ -65,7 +63,8 @@ export function decodeSortedList(reader: ByteReader, most: number): SortedList {
     if (last >= 2 ** bits) reader.refuse(`a number of ${bits} bits`, last);
     values[i] = last;
   }
-  if (end - at >= 8) reader.refuse('the end of the list', `${end - at} more bits`);
-  while (at < end) if (next() === 1) reader.refuse('zeros after the list', 1);
+  // The rest of the last byte is zeros.
+  if (end - at >= 8 || (at < end && bytes[at >>> 3] >>> (at & 7) > 0))
+    reader.refuse('the end of the list', `${end - at} more bits`);
   return { bits, values };
 }
