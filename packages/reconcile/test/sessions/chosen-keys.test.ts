@@ -9,7 +9,7 @@ import { hashKeys } from 'bloomery';
 import { expect, test } from 'vitest';
 import { Reconciler } from '../../src/index.ts';
 import { sessionScheme } from '../../src/sets/session-salt.ts';
-import { IdMapping, lowMask } from '../../src/symbols/id-mapping.ts';
+import { IdMapping } from '../../src/symbols/id-mapping.ts';
 import { carry, reconcileInLab } from '../session-lab.ts';
 
 const KNOWN_A = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
@@ -24,7 +24,8 @@ function craftedKeys(count: number, until: number): number[] {
     const tried = Array.from({ length: 4096 }, (_, i) => start + i);
     const { words } = hashKeys(tried, scheme);
     for (let i = 0; i < tried.length && found.length < count; i++) {
-      mapping.start(words[2 * i + 1], words[2 * i] & lowMask(5));
+      // Sessions of these sets take ids of 4 bytes.
+      mapping.start(words[2 * i + 1], 0);
       mapping.step();
       if (mapping.index > until) found.push(tried[i]);
     }
@@ -32,7 +33,7 @@ function craftedKeys(count: number, until: number): number[] {
   return found;
 }
 
-const COMMON = Array.from({ length: 2000 }, (_, i) => i);
+const COMMON = Array.from({ length: 40_000 }, (_, i) => i);
 const CRAFTED = craftedKeys(30, 250);
 
 function run(random: readonly [Uint8Array, Uint8Array]) {
@@ -45,7 +46,7 @@ function run(random: readonly [Uint8Array, Uint8Array]) {
 }
 
 test('crafted keys stall a session whose randomness is known beforehand, and it is still exact', () => {
-  expect(run([KNOWN_A, KNOWN_B]).symbols).toBeGreaterThan(250);
+  expect(run([KNOWN_A, KNOWN_B]).symbols).toBeGreaterThan(150);
 });
 
 test('crafted keys are as good as random ones under fresh randomness', () => {
@@ -64,7 +65,7 @@ test('a responder that chose keys beforehand gains nothing, because the initiato
 test('an initiator that chose keys and salt stalls its own first attempt, and no later one', () => {
   // In attempt 1 the responder's randomness takes part.
   const { attempts, symbols } = run([KNOWN_A, new Random(2).bytes(8)]);
-  expect(symbols).toBeGreaterThan(250);
+  expect(symbols).toBeGreaterThan(150);
   expect(attempts).toBeLessThan(3);
 });
 

@@ -11,7 +11,7 @@ import { carry, type KeyPair, keyPair, pairOf } from '../session-lab.ts';
 
 /** Sessions of every method: a list, symbols, a filter, and keys that are exchanged. */
 const PAIRS: readonly KeyPair[] = [
-  keyPair(new Random(1), 20, 6),
+  keyPair(new Random(1), 12, 9),
   keyPair(new Random(2), 1500, 40),
   keyPair(new Random(3), 300, 250),
 ];
@@ -86,6 +86,56 @@ test('every strict prefix leaves a session waiting', () => {
   }
 });
 
+test('an initiator that claims fewer keys than it has in common with us is told no', () => {
+  const sides = () => pairOf([1, 2, 3], [1, 2, 3], new Random(9));
+  const [a, honest] = sides();
+  const hello = a.pull() as Uint8Array;
+  honest.receive(hello);
+  const sum = (honest.pull() as Uint8Array).subarray(3); // of an equal set
+  const tell = Uint8Array.of(7, 11, ...sum, 0, 0, 0); // all of it in common, an empty list
+  honest.receive(tell);
+  expect(honest.pull()).toEqual(Uint8Array.of(8, 1, 1));
+  const [, cheated] = sides();
+  cheated.receive(hello.map((byte, i) => (i === 16 ? 2 : byte))); // 2 keys
+  cheated.pull();
+  cheated.receive(tell);
+  expect(cheated.pull()).toEqual(Uint8Array.of(8, 1, 0));
+});
+
+test('an empty tell ends only a session in which nothing seemed to differ', () => {
+  const empty = Uint8Array.of(7, 0);
+  for (const [keys, agreed] of [
+    [[1, 2, 3], true],
+    [[1, 2, 4, 5], false],
+  ] as const) {
+    const [a, b] = pairOf([1, 2, 3], keys, new Random(9));
+    b.receive(a.pull() as Uint8Array);
+    b.pull();
+    if (!agreed) expect(() => b.receive(empty)).toThrow(ReconcileError);
+    else {
+      b.receive(empty);
+      expect(b.result.method).toBe('equal');
+    }
+  }
+});
+
+test('sets of one size whose sketches agree by accident are still told apart', () => {
+  const random = new Random(10);
+  const common = Array.from({ length: 300 }, (_, i) => i);
+  let unseen = 0;
+  for (let round = 0; unseen < 3; round++) {
+    expect(round).toBeLessThan(400);
+    const [a, b] = pairOf([...common, 'x'], [...common, 'y'], random);
+    let proposed = false;
+    // A summary of an equal set has the flag 16.
+    carry(a, b, (from, bytes) => {
+      proposed ||= from === 'b' && bytes[0] === 2 && (bytes[2] & 16) !== 0;
+    });
+    expect([a.result.onlyHere, b.result.onlyHere]).toEqual([['x'], ['y']]);
+    if (proposed) unseen++;
+  }
+});
+
 test('flipped bits end in an error, in waiting, or in a session that is right', () => {
   const random = new Random(4);
   const seen = new Set<string>();
@@ -115,19 +165,48 @@ test('random and mutated bytes, whatever they declare', () => {
   }
 });
 
+/** A hello of a peer that claims this number of keys. */
+function helloOf(n: readonly number[]): Uint8Array {
+  return Uint8Array.of(
+    1,
+    22 + n.length,
+    66,
+    76,
+    77,
+    82,
+    1,
+    0,
+    ...new Uint8Array(8),
+    ...n,
+    ...new Uint8Array(8),
+  );
+}
+
 test('declared sizes allocate nothing', () => {
   const responder = () => new Reconciler(PAIRS[1].b, { role: 'responder', random: new Uint8Array(8) });
-  const hello = (n: number[]) =>
-    Uint8Array.of(1, 22 + n.length, 66, 76, 77, 82, 1, 0, ...new Uint8Array(8), ...n, ...new Uint8Array(8));
   const huge = [255, 255, 255, 255, 255, 255, 63];
   const session = responder();
-  session.receive(hello(huge)); // 2^48 - 1 keys
-  expect(session.pull()?.length).toBeLessThan(2000);
+  session.receive(helloOf(huge)); // 2^48 - 1 keys
+  // A list of all our keys, with long prefixes against so many of theirs.
+  expect(session.pull()?.length).toBeLessThan(9000);
   // 2^40 symbols
-  expect(() => session.receive(Uint8Array.of(3, 6, 128, 128, 128, 128, 128, 32))).toThrow(/at most 4194304/);
+  const other = responder();
+  other.receive(helloOf([0xdc, 0x0b])); // 1500 keys
+  expect(() => other.receive(Uint8Array.of(3, 6, 128, 128, 128, 128, 128, 32))).toThrow(/at most 4194304/);
   // A body of 2^41 bytes
   expect(() => responder().receive(Uint8Array.of(1, 128, 128, 128, 128, 128, 64))).toThrow(ReconcileError);
-  expect(() => responder().receive(Uint8Array.of(1, ...new Uint8Array(7).fill(128), 64))).toThrow(/2\^49/);
+  expect(() => responder().receive(Uint8Array.of(1, ...new Uint8Array(7).fill(128), 64))).toThrow(/2\^48/);
+});
+
+test('a filter that lets all keys pass, and says nothing, is answered once', () => {
+  const session = new Reconciler(PAIRS[1].b, { role: 'responder', random: new Uint8Array(8), maxBytes: 1e6 });
+  session.receive(helloOf([0xdc, 0x0b])); // 1500 keys
+  session.pull();
+  session.receive(Uint8Array.of(5, 4, 5, 1, 1, 1)); // 1 hash, 1 bit, and that is set
+  const sizes: number[] = [];
+  for (let bytes = session.pull(); bytes !== null && sizes.length < 9; bytes = session.pull())
+    sizes.push(bytes.length);
+  expect(sizes).toHaveLength(1);
 });
 
 test('says what is wrong, and stays wrong', () => {
@@ -157,18 +236,34 @@ test('a peer that never agrees exhausts the attempts', () => {
   const [a] = pairOf(PAIRS[0].a, PAIRS[0].b, new Random(9));
   a.pull();
   // No keys: an empty list must follow.
-  const empty = Uint8Array.of(2, 2, 8, 0);
+  const fewer = 2 * PAIRS[0].a.length - 1;
+  const empty = Uint8Array.of(2, 2, 8, fewer);
   expect(() => a.receive(empty)).toThrow(ReconcileError);
   const [initiator] = pairOf(PAIRS[0].a, PAIRS[0].b, new Random(9));
   initiator.pull();
-  initiator.receive(Uint8Array.of(2, 5, 8, 0, 0, 0, 0));
+  initiator.receive(Uint8Array.of(2, 5, 8, fewer, 0, 0, 0));
   const refuseAll = () => {
     for (let round = 0; round < 20; round++) {
       initiator.receive(Uint8Array.of(8, 1, 0));
       // The first of them brings the responder's randomness.
       const random = new Uint8Array(round === 0 ? 8 : 0);
-      initiator.receive(Uint8Array.of(2, 5 + random.length, 8, ...random, 0, 0, 0, 0));
+      initiator.receive(Uint8Array.of(2, 5 + random.length, 8, ...random, fewer, 0, 0, 0));
     }
   };
   expect(refuseAll).toThrow('Cannot reconcile: expected success in 8 attempts, got none');
+});
+
+test('symbols in pieces of another size than was asked for are refused', () => {
+  // Each piece makes the initiator look through all ids that it has found.
+  const { pair, toA } = RECORDINGS[1];
+  const at = toA.findIndex((bytes) => bytes[0] === 4);
+  for (const cut of [0, 5, 10]) {
+    const [a] = pairOf(pair.a, pair.b, new Random(9), options);
+    for (const bytes of toA.slice(0, at)) {
+      for (let own = a.pull(); own !== null; own = a.pull());
+      a.receive(bytes);
+    }
+    const piece = toA[at].subarray(2, 2 + cut);
+    expect(() => a.receive(Uint8Array.of(4, piece.length, ...piece)), `${cut} bytes`).toThrow(/symbols, got/);
+  }
 });

@@ -56,7 +56,7 @@ test('KeySet: equal sets need one short question and one short answer', () => {
   const result = reconcileInLab(setOf(numbered(0, 3000)), setOf(numbered(0, 3000)), new Random(3));
   expect(result.a.method).toBe('equal');
   expect(result.b.method).toBe('equal');
-  expect(result.bytes).toBeLessThan(110);
+  expect(result.bytes).toBeLessThan(115);
 });
 
 test('KeySet: works with a peer that has plain keys, or another secret', () => {

@@ -151,6 +151,26 @@ test('damaged tokens and forged wishes end in an exact session, or in a Reconcil
   }
 });
 
+test('a wish to resume is no way around the limit on bytes', () => {
+  const [, b] = sides(
+    [
+      [1, 2, 3],
+      [2, 3, 4],
+    ],
+    new Random(7),
+    undefined,
+    { maxBytes: 4096 },
+  );
+  // 2^35 messages follow, and the first of them is none: the others are passed over.
+  b.receive(Uint8Array.of(11, 11, 128, 128, 128, 128, 128, 1, 9, 0, 0, 0, 0));
+  b.receive(Uint8Array.of(8, 1, 1));
+  expect(b.pull()).toBeNull();
+  const passOver = () => {
+    for (let round = 0; round < 10_000; round++) b.receive(Uint8Array.of(8, 1, 1));
+  };
+  expect(passOver).toThrow(/at most 4096 bytes received/);
+});
+
 test('a responder without the code to resume refuses the wish', () => {
   const pair = keyPair(new Random(6), 100, 10);
   const [, b] = sides([pair.a, pair.b], new Random(6));

@@ -42,5 +42,5 @@ test('wants: keys go in the directions that both sides want', () => {
 test('wants: another word is a TypeError', () => {
   const wrong = () =>
     new Reconciler([], { role: 'initiator', random: new Uint8Array(8), wants: 'all' as never });
-  expect(wrong).toThrow("Cannot reconcile: expected wants 'both', 'mine' or 'theirs', got all");
+  expect(wrong).toThrow("Cannot reconcile: expected 'both', 'mine' or 'theirs', got all");
 });

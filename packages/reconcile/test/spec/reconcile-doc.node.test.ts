@@ -42,5 +42,6 @@ test('docs/spec/reconcile.md shows the hashes and symbols of a set', () => {
     const bytes = new Uint8Array(words.slice(2 * i, 2 * i + 2).buffer).reverse();
     expect(shown(key)).toBe(hex(bytes));
   }
-  expect(shown('symbols')).toBe(hex(encodeCells(new SymbolSource(words, 3, 5).block(6), 6, 5)));
+  expect(shown('width 5')).toBe(hex(encodeCells(new SymbolSource(words, 3, 3).block(6), 6, 5)));
+  expect(shown('width 8')).toBe(hex(encodeCells(new SymbolSource(words, 3, 5).block(6), 6, 8)));
 });
