@@ -4,13 +4,15 @@
  * method has the least framing with which it can be exact: a hello without sum and counters (type,
  * length, magic, version, flags, randomness, number of keys), the head of each answer, the tell
  * with its sum, and the verdict. No real session can know these numbers, so the best of the methods
- * is a lower bound for protocols of this kind.
+ * is a lower bound for protocols of this kind. Its framing is that of the first measurement, a byte
+ * or two longer than that of sessions now: they send sizes as differences, and no number in a tell.
  *
  * Symbols of 13 bytes are those of ids of 8 bytes with a check of 32 bits; as many of them are
  * needed as of those of 8 bytes.
  */
 
 import { hashKeys, SecretKey } from 'bloomery';
+import { planExchange } from '../../packages/reconcile/dist/math/plan-exchange.js';
 import { hashList, listBits } from '../../packages/reconcile/dist/session/hash-list.js';
 import { encodeToldIds } from '../../packages/reconcile/dist/session/told-ids.js';
 import { findIds } from '../../packages/reconcile/dist/sets/find-ids.js';
@@ -23,9 +25,12 @@ import { encodeSortedList } from '../../packages/reconcile/dist/wire/sorted-list
 import type { Pair } from './pairs.ts';
 
 const ID_BYTES = 5;
+const WIDTH = 8;
 const VERDICT = 3;
 
 export interface MethodBytes {
+  /** Symbols of 5 to 7 bytes where sessions take these, otherwise of 8. */
+  readonly narrow: number;
   readonly symbols8: number;
   readonly symbols13: number;
   readonly filter: number;
@@ -44,8 +49,11 @@ export function methodBytes(pair: Pair, salt: Uint8Array): MethodBytes {
   const alone = decode(a, b);
   const symbols = (cell: number) =>
     hello + framed(1 + varint(b.size) + cell * alone.symbols) + tell(alone.told) + VERDICT;
+  const d = pair.onlyA.length + pair.onlyB.length;
+  const width = planExchange(a.size, b.size, Math.max(1, d), Number.POSITIVE_INFINITY).width;
   return {
-    symbols8: symbols(ID_BYTES + 3),
+    narrow: symbols(Math.min(WIDTH, width)),
+    symbols8: symbols(WIDTH),
     symbols13: symbols(13),
     filter: Math.min(...filterBits(pair).map((bits) => filterBytes(a, b, bits, hello))),
     list: hello + listBytes(a, b, pair),
@@ -55,7 +63,7 @@ export function methodBytes(pair: Pair, salt: Uint8Array): MethodBytes {
 /** Bits per key around the best ones by the formula. */
 function filterBits({ a, onlyA, onlyB }: Pair): number[] {
   const d = Math.max(1, onlyA.length + onlyB.length);
-  const rate = (2 * a.length - onlyA.length) / (8 * Math.LN2 ** 2 * d * (1.38 * (ID_BYTES + 3) + 1.5));
+  const rate = (2 * a.length - onlyA.length) / (8 * Math.LN2 ** 2 * d * (1.38 * WIDTH + 1.5));
   const best = rate < 1 ? Math.log2(1 / rate) / Math.LN2 : 0.5;
   return [best - 0.7, best, best + 0.7].map((bits) => Math.max(0.25, bits));
 }
@@ -68,7 +76,7 @@ function filterBytes(a: HashedKeys, b: HashedKeys, bits: number, hello: number):
   const summary = framed(1 + varint(b.size));
   const there = framed(2 + varint(first.bits) + first.bytes.length);
   const head = varint(activeB.size) + 1 + varint(second.bits) + second.bytes.length;
-  return hello + summary + there + framed(head + (ID_BYTES + 3) * symbols) + tell(told) + VERDICT;
+  return hello + summary + there + framed(head + WIDTH * symbols) + tell(told) + VERDICT;
 }
 
 function listBytes(a: HashedKeys, b: HashedKeys, pair: Pair): number {
@@ -82,7 +90,7 @@ function listBytes(a: HashedKeys, b: HashedKeys, pair: Pair): number {
 /** The least number of symbols that decode, to 0.4 %, and the bytes of the ids that are told. */
 function decode(a: HashedKeys, b: HashedKeys): { symbols: number; told: number } {
   const [ours, theirs] = [a, b].map(({ words, size }) => new SymbolSource(words, size, ID_BYTES));
-  const peeler = new Peeler(ID_BYTES);
+  const peeler = new Peeler(WIDTH);
   let from = 0;
   let made = 0;
   let mine = new Int32Array(0);
@@ -95,7 +103,7 @@ function decode(a: HashedKeys, b: HashedKeys): { symbols: number; told: number }
       from = made;
       made = Math.max(64, 2 * made);
       mine = ours.block(made);
-      other = encodeCells(theirs.block(made), made - from, ID_BYTES);
+      other = encodeCells(theirs.block(made), made - from, WIDTH);
     }
     const start = size - from;
     const end = Math.min(made - from, start + Math.max(1, size >>> 8));
@@ -103,7 +111,7 @@ function decode(a: HashedKeys, b: HashedKeys): { symbols: number; told: number }
   }
   const find = (ids: Int32Array, bits: number) => findIds(a.words, ids, bits);
   const onlyA = new Set(find(peeler.ids(1), 8 * ID_BYTES));
-  const told = encodeToldIds(peeler.ids(-1), ID_BYTES, a.size, onlyA, find);
+  const told = encodeToldIds(peeler.ids(-1), 8 * ID_BYTES, a.size, onlyA, find);
   return { symbols: peeler.size, told: told?.length ?? 0 };
 }
 

@@ -85,6 +85,10 @@ function measureCell(n: number, d: number): Cell {
         ),
       ]),
     ) as Cell['best'],
+    narrow: quantile(
+      methods.map((bytes) => bytes.narrow),
+      0.5,
+    ),
   };
 }
 
@@ -131,6 +135,7 @@ function measureKept(n: number, d: number, sessions: number): Kept {
     exact,
     bytes: of((run) => run.bytes),
     p90: of((run) => run.bytes, 0.9),
+    p99: of((run) => run.bytes, 0.99),
     trips: of((run) => run.trips),
     oneTrip: runs.filter((run) => run.trips <= 2).length / sessions,
     cpuMs: of((run) => run.cpuMs),
@@ -201,7 +206,8 @@ if (wanted('grid'))
   for (const n of SIZES) for (const d of differences(n)) keep(report.cells, measureCell(n, d), ['n', 'd']);
 if (wanted('kept')) {
   const n = options.quick ? 100_000 : 1_000_000;
-  for (const d of [0, 10, 100]) keep(report.kept, measureKept(n, d, options.quick ? 21 : 101), ['n', 'd']);
+  for (const d of [0, 10, 30, 100])
+    keep(report.kept, measureKept(n, d, options.quick ? 21 : 401), ['n', 'd']);
 }
 if (wanted('rivals')) {
   const times = options.quick ? 1 : 3;
