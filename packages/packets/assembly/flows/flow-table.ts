@@ -1,7 +1,7 @@
 // The hot loops of the flow table: explained, and with their twin, in
 // src/flows/kernel/script-kernel.ts. The map of the memory is in src/flows/kernel/layout.ts.
 
-import { sipHash } from './siphash';
+import { sipHash, sipHashPair } from './siphash';
 
 const THRESHOLD: usize = 0;
 const ENTRIES: usize = 24;
@@ -17,6 +17,9 @@ const ARENA_BYTES: usize = 72;
 const MOST_ENTRIES: usize = 76;
 const FILTER: usize = 80;
 const MOST_SLOTS: usize = 84;
+const HELD: usize = 88;
+const BEFORE: usize = 92;
+const ESTIMATE_BYTES: usize = 100;
 
 const TOUCHED: usize = 96;
 const FACTORS: usize = 128;
@@ -29,6 +32,20 @@ const OTHERS: usize = 53248;
 // Keys that are hashed, and whose places are read, before the first of them is counted.
 const GROUP: u32 = 64;
 const SATURATED: u32 = 0xffffffff;
+
+// Bytes of an entry with a key of so many words: whole units of 32.
+// @ts-ignore: decorator
+@inline
+function entryBytes(words: u32): u32 {
+  return ((words << 3) + 47) & ~31;
+}
+
+// The bound on the amount before an entry was made, by the entry's place in the arena.
+// @ts-ignore: decorator
+@inline
+function beforeAt(before: usize, at: u32): usize {
+  return before + (<usize>at >> 2);
+}
 
 // @ts-ignore: decorator
 @inline
@@ -54,6 +71,7 @@ export function absorb(from: u32, count: u32): u32 {
   const k1 = load<u64>(SECRET, 8);
   const index = <usize>load<u32>(INDEX);
   const arena = <usize>load<u32>(ARENA);
+  const before = <usize>load<u32>(BEFORE);
   const filter = <usize>load<u32>(FILTER);
   const width = load<u32>(WIDTH);
   const depth = load<u32>(DEPTH);
@@ -70,26 +88,23 @@ export function absorb(from: u32, count: u32): u32 {
   for (let start = from; start < count; start += GROUP) {
     const size = min(GROUP, count - start);
     // Three passes that only hash and read, so that the reads of many keys wait for memory at the
-    // same time: WebAssembly has no instruction to prefetch.
+    // same time: WebAssembly has no instruction to prefetch. The reads have loops of their own,
+    // because between two hashes only two or three of them would be under way.
     let p = at;
     for (let i: u32 = 0; i < size; i++) {
       const words = <u32>load<u8>(p);
-      store<u64>(HASHES + (i << 3), sipHash(p, words, k0, k1));
+      const hash = words == 2 ? sipHashPair(p, k0, k1) : sipHash(p, words, k0, k1);
+      store<u64>(HASHES + (i << 3), hash);
       store<u32>(PLACES + (i << 2), <u32>p);
       p += <usize>words << 3;
     }
     for (let i: u32 = 0; i < size; i++) {
-      const slot = index + (<usize>(load<u32>(HASHES + (i << 3), 4) >> shift) << 3);
-      touched += load<u32>(slot);
+      touched += load<u32>(index + (<usize>(load<u32>(HASHES + (i << 3), 4) >> shift) << 3));
     }
     for (let i: u32 = 0; i < size; i++) {
       const slot = index + (<usize>(load<u32>(HASHES + (i << 3), 4) >> shift) << 3);
-      const place = load<u32>(slot, 4);
-      if (place != 0 && load<u32>(slot) == load<u32>(HASHES + (i << 3), 4)) {
-        // An entry may lie in two lines of the cache.
-        const entry = arena + (<usize>(place - 1) << 3);
-        touched += load<u32>(entry) + load<u32>(entry + (<usize>load<u8>(load<u32>(PLACES + (i << 2))) << 3), 20);
-      }
+      // An empty slot has place 0; what is before the arena is the last line of the index.
+      touched += load<u32>(arena + (<usize>load<u32>(slot, 4) << 5) - 32);
     }
     for (let i: u32 = 0; i < size; i++) {
       const hash = load<u64>(HASHES + (i << 3));
@@ -102,7 +117,7 @@ export function absorb(from: u32, count: u32): u32 {
       let place: u32 = 0;
       let found: usize = 0;
       while ((place = load<u32>(index + (<usize>slot << 3), 4)) != 0) {
-        const entry = arena + (<usize>(place - 1) << 3);
+        const entry = arena + (<usize>(place - 1) << 5);
         if (load<u32>(index + (<usize>slot << 3)) == tag && sameKey(key, entry, words)) {
           found = entry + (<usize>words << 3);
           break;
@@ -114,19 +129,19 @@ export function absorb(from: u32, count: u32): u32 {
         store<f64>(found, load<f64>(found, 8) + other, 8);
         continue;
       }
-      let before: f64 = 0;
+      let bound: f64 = 0;
       if (threshold > 0) {
         let least: u32 = SATURATED;
         for (let row: u32 = 0; row < depth; row++) {
           least = min(least, load<u32>(counterAt(hash, row, filter, width)));
         }
-        before = least == SATURATED ? threshold : min(<f64>least, threshold);
-        if (before + amount < threshold) {
-          raise(hash, before + amount, filter, width, depth);
+        bound = least == SATURATED ? threshold : min(<f64>least, threshold);
+        if (bound + amount < threshold) {
+          raise(hash, bound + amount, filter, width, depth);
           continue;
         }
       }
-      const bytes = (words << 3) + 24;
+      const bytes = entryBytes(words);
       if (entries >= mostEntries || used + bytes > arenaBytes) {
         store<u32>(ENTRIES, entries);
         store<u32>(USED, used);
@@ -138,9 +153,9 @@ export function absorb(from: u32, count: u32): u32 {
       const counts = entry + (<usize>words << 3);
       store<f64>(counts, amount);
       store<f64>(counts, other, 8);
-      store<f64>(counts, before, 16);
+      if (threshold > 0) store<f64>(beforeAt(before, used), bound);
       store<u32>(index + (<usize>slot << 3), tag);
-      store<u32>(index + (<usize>slot << 3), (used >> 3) + 1, 4);
+      store<u32>(index + (<usize>slot << 3), (used >> 5) + 1, 4);
       used += bytes;
       entries++;
       if (entries * 4 > (mask + 1) * 3 && mask + 1 < load<u32>(MOST_SLOTS)) {
@@ -218,8 +233,8 @@ export function rebuild(shift: u32): void {
   for (let at: u32 = 0; at < used; ) {
     const words = <u32>load<u8>(arena + at);
     const hash = sipHash(arena + at, words, k0, k1);
-    placeTag(index, <u32>(hash >> 32), (at >> 3) + 1, shift, mask);
-    at += (words << 3) + 24;
+    placeTag(index, <u32>(hash >> 32), (at >> 5) + 1, shift, mask);
+    at += entryBytes(words);
   }
   store<u32>(SHIFT, shift);
 }
@@ -233,17 +248,20 @@ export function evict(threshold: f64): void {
   const used = load<u32>(USED);
   const k0 = load<u64>(SECRET);
   const k1 = load<u64>(SECRET, 8);
+  const befores = <usize>load<u32>(BEFORE);
+  const held = load<u32>(HELD);
+  const wasExact = load<f64>(THRESHOLD) == 0;
   let kept: u32 = 0;
   let entries: u32 = 0;
   for (let at: u32 = 0; at < used; ) {
     const entry = arena + at;
     const words = <u32>load<u8>(entry);
-    const bytes = (words << 3) + 24;
-    const counts = entry + (<usize>words << 3);
-    const before = load<f64>(counts, 16);
-    const bound = load<f64>(counts) + max(before, 0);
-    if (before < 0 || bound >= threshold) {
+    const bytes = entryBytes(words);
+    const before = wasExact ? 0 : load<f64>(beforeAt(befores, at));
+    const bound = load<f64>(entry + (<usize>words << 3)) + before;
+    if (at < held || bound >= threshold) {
       if (kept != at) memory.copy(arena + kept, entry, bytes);
+      if (!wasExact) store<f64>(beforeAt(befores, kept), before);
       kept += bytes;
       entries++;
     } else {
@@ -251,8 +269,14 @@ export function evict(threshold: f64): void {
     }
     at += bytes;
   }
+  if (wasExact) {
+    memory.fill(befores, 0, <usize>kept >> 2);
+    store<u32>(ARENA_BYTES, load<u32>(ESTIMATE_BYTES));
+  }
   store<u32>(USED, kept);
   store<u32>(ENTRIES, entries);
   store<f64>(THRESHOLD, threshold);
   rebuild(load<u32>(SHIFT));
 }
+
+export { stage } from './stage-packets';

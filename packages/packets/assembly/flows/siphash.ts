@@ -40,3 +40,84 @@ export function sipHash(pointer: usize, words: u32, k0: u64, k1: u64): u64 {
   }
   return v0 ^ v1 ^ v2 ^ v3;
 }
+
+// The same for a key of two words, which all keys of IPv4 are, without the loop.
+// @ts-ignore: decorator
+@inline
+export function sipHashPair(pointer: usize, k0: u64, k1: u64): u64 {
+  let v0: u64 = k0 ^ 0x736f6d6570736575;
+  let v1: u64 = k1 ^ 0x646f72616e646f6d;
+  let v2: u64 = k0 ^ 0x6c7967656e657261;
+  let v3: u64 = k1 ^ 0x7465646279746573;
+  const first = load<u64>(pointer);
+  const second = load<u64>(pointer, 8);
+  const last: u64 = (<u64>16) << 56;
+  v3 ^= first;
+  v0 += v1;
+  v1 = rotl<u64>(v1, 13) ^ v0;
+  v0 = rotl<u64>(v0, 32);
+  v2 += v3;
+  v3 = rotl<u64>(v3, 16) ^ v2;
+  v0 += v3;
+  v3 = rotl<u64>(v3, 21) ^ v0;
+  v2 += v1;
+  v1 = rotl<u64>(v1, 17) ^ v2;
+  v2 = rotl<u64>(v2, 32);
+  v0 ^= first;
+  v3 ^= second;
+  v0 += v1;
+  v1 = rotl<u64>(v1, 13) ^ v0;
+  v0 = rotl<u64>(v0, 32);
+  v2 += v3;
+  v3 = rotl<u64>(v3, 16) ^ v2;
+  v0 += v3;
+  v3 = rotl<u64>(v3, 21) ^ v0;
+  v2 += v1;
+  v1 = rotl<u64>(v1, 17) ^ v2;
+  v2 = rotl<u64>(v2, 32);
+  v0 ^= second;
+  v3 ^= last;
+  v0 += v1;
+  v1 = rotl<u64>(v1, 13) ^ v0;
+  v0 = rotl<u64>(v0, 32);
+  v2 += v3;
+  v3 = rotl<u64>(v3, 16) ^ v2;
+  v0 += v3;
+  v3 = rotl<u64>(v3, 21) ^ v0;
+  v2 += v1;
+  v1 = rotl<u64>(v1, 17) ^ v2;
+  v2 = rotl<u64>(v2, 32);
+  v0 ^= last;
+  v2 ^= 0xff;
+  v0 += v1;
+  v1 = rotl<u64>(v1, 13) ^ v0;
+  v0 = rotl<u64>(v0, 32);
+  v2 += v3;
+  v3 = rotl<u64>(v3, 16) ^ v2;
+  v0 += v3;
+  v3 = rotl<u64>(v3, 21) ^ v0;
+  v2 += v1;
+  v1 = rotl<u64>(v1, 17) ^ v2;
+  v2 = rotl<u64>(v2, 32);
+  v0 += v1;
+  v1 = rotl<u64>(v1, 13) ^ v0;
+  v0 = rotl<u64>(v0, 32);
+  v2 += v3;
+  v3 = rotl<u64>(v3, 16) ^ v2;
+  v0 += v3;
+  v3 = rotl<u64>(v3, 21) ^ v0;
+  v2 += v1;
+  v1 = rotl<u64>(v1, 17) ^ v2;
+  v2 = rotl<u64>(v2, 32);
+  v0 += v1;
+  v1 = rotl<u64>(v1, 13) ^ v0;
+  v0 = rotl<u64>(v0, 32);
+  v2 += v3;
+  v3 = rotl<u64>(v3, 16) ^ v2;
+  v0 += v3;
+  v3 = rotl<u64>(v3, 21) ^ v0;
+  v2 += v1;
+  v1 = rotl<u64>(v1, 17) ^ v2;
+  v2 = rotl<u64>(v2, 32);
+  return v0 ^ v1 ^ v2 ^ v3;
+}

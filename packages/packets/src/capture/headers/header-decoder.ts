@@ -85,18 +85,28 @@ export class HeaderDecoder {
     };
   }
 
-  /** Decodes all packets of a batch into the same rows of `headers`. */
-  decode(batch: PacketBatch, headers: HeaderBatch): void {
-    const { count, view, offset, capturedLength, linkType } = batch;
-    if (count > headers.capacity) {
+  /** Whether it decodes each packet by its outermost headers. */
+  get isPlain(): boolean {
+    return this.#tunnels === null;
+  }
+
+  /** Counts packets that another decoder, with the same rules, decoded. */
+  countDecoded(packets: number): void {
+    this.#byStatus[STATUS.decoded] += packets;
+  }
+
+  /** Decodes a batch, or its rows from `from` to `to`, into the same rows of `headers`. */
+  decode(batch: PacketBatch, headers: HeaderBatch, from = 0, to: number = batch.count): void {
+    const { view, offset, capturedLength, linkType } = batch;
+    if (to > headers.capacity) {
       throw new RangeError(
-        `Cannot decode headers: expected room for ${count} packets, got room for ${headers.capacity}`,
+        `Cannot decode headers: expected room for ${to} packets, got room for ${headers.capacity}`,
       );
     }
     const { status, version, marks } = headers;
     const byStatus = this.#byStatus;
     const isPlain = this.#tunnels === null;
-    for (let row = 0; row < count; row++) {
+    for (let row = from; row < to; row++) {
       const at = offset[row];
       const end = at + capturedLength[row];
       let outcome: number;
@@ -116,7 +126,7 @@ export class HeaderDecoder {
       if (!isPlain) this.#followTunnels(view, end, headers, row);
       if (marks[row] !== 0) this.#countMarks(batch, headers, row);
     }
-    headers.count = count;
+    headers.count = to;
   }
 
   #countMarks(batch: PacketBatch, headers: HeaderBatch, row: number): void {

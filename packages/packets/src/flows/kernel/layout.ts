@@ -8,11 +8,18 @@
  *     45056    AMOUNTS   what to add for each key: bytes, or packets
  *     53248    OTHERS    the other one of the two
  *     65536    FILTER    counters of 32 bits, row by row
- *              INDEX     slots of 8 bytes: 32 bits of the hash, place in the arena + 1, in words
- *              ARENA     entries: key, three doubles (amount, other, bound on the amount before)
+ *              INDEX     slots of 8 bytes: 32 bits of the hash, place in the arena + 1, in units
+ *              ARENA     entries in units of 32 bytes: key, two doubles (amount, other)
+ *              BEFORE    a double for each unit: bound on the amount before the entry was made
  *
  * A key is one to five words of 8 bytes. Its first byte is the number of words, so keys of IPv4
- * take 16 bytes and keys of IPv6 40 in the same table.
+ * take 16 bytes and keys of IPv6 40 in the same table. An entry of IPv4 is one unit, and never lies
+ * in two lines of the cache; one of IPv6 is two units.
+ *
+ * BEFORE is needed only when the table is no longer exact. Until then the arena reaches to the end
+ * of the memory. The first eviction frees the last fifth of it: at most half of the entries stay,
+ * and those that are held, which are at most a quarter of the arena. In the worst case all that
+ * stay are of IPv6 and all others of IPv4, which is 3/4 of the arena.
  *
  * The whole memory is reserved at the start. The system gives a page when it is first written, so a
  * capture of few flows takes little, and nothing moves when the table grows: the index has the room
@@ -36,7 +43,11 @@ export const STATE = {
   mostEntries: 76,
   filter: 80,
   mostSlots: 84,
+  /** Bytes of the arena with entries that were kept from the interval before. They come first. */
+  held: 88,
+  before: 92,
   touched: 96,
+  estimateBytes: 100,
 } as const;
 
 const FACTORS_AT = 128;
@@ -48,12 +59,10 @@ const FILTER_AT = 65536;
 /** Keys in a batch: as many of the longest as fit at KEYS. */
 export const BATCH_KEYS = 1024;
 export const MAX_KEY_WORDS = 5;
-/** Bytes of an entry beside its key. */
-export const ENTRY_COUNTS = 24;
+/** Bytes of a unit of the arena. */
+const UNIT = 32;
 /** A counter with this value stands for "this or more". */
 export const SATURATED = 0xffffffff;
-/** In place of the bound of an entry that was kept from the interval before: see flow-table.ts. */
-export const HELD = -1;
 
 /** Entries over slots up to which the index is not doubled. */
 const MOST_LOAD = 3 / 4;
@@ -67,7 +76,10 @@ export interface FlowLayout {
   readonly indexAt: number;
   readonly mostSlots: number;
   readonly arenaAt: number;
+  /** Bytes for entries while the table is exact, and when it no longer is. */
   readonly arenaBytes: number;
+  readonly estimateBytes: number;
+  readonly beforeAt: number;
   readonly bytes: number;
 }
 
@@ -77,24 +89,33 @@ export function leastMemory(width: number, depth: number): number {
 }
 
 /**
- * Divides a memory of `bytes` into filter, index and arena. An entry of IPv4 takes 40 bytes, so a
+ * Divides a memory of `bytes` into filter, index and arena. An entry of IPv4 takes 32 bytes, so a
  * quarter of the room for slots of 8 bytes lets the arena fill up at a load between 3/8 and 3/4.
  */
 export function planLayout(bytes: number, width: number, depth: number): FlowLayout {
-  const indexAt = (FILTER_AT + 4 * width * depth + 7) & ~7;
+  const indexAt = Math.ceil((FILTER_AT + 4 * width * depth) / 64) * 64;
   const room = bytes - indexAt;
   let mostSlots = FIRST_SLOTS;
   while (mostSlots * 16 <= room / 4) mostSlots *= 2;
   const arenaAt = indexAt + 8 * mostSlots;
+  const arenaBytes = Math.floor((bytes - arenaAt) / UNIT) * UNIT;
+  const estimateBytes = Math.floor((arenaBytes * 4) / 5 / UNIT) * UNIT;
   return {
     width,
     depth,
     indexAt,
     mostSlots,
     arenaAt,
-    arenaBytes: Math.floor((bytes - arenaAt) / 8) * 8,
+    arenaBytes,
+    estimateBytes,
+    beforeAt: arenaAt + estimateBytes,
     bytes,
   };
+}
+
+/** Bytes of an entry with a key of `keyBytes` bytes. */
+export function entryBytes(keyBytes: number): number {
+  return (keyBytes + 16 + UNIT - 1) & -UNIT;
 }
 
 /** Writes the state of an empty table. `secret` is the key of the hash, 16 bytes. */
@@ -108,6 +129,8 @@ export function writeState(buffer: ArrayBuffer, layout: FlowLayout, secret: Uint
   set(STATE.index, layout.indexAt);
   set(STATE.arena, layout.arenaAt);
   set(STATE.arenaBytes, layout.arenaBytes);
+  set(STATE.before, layout.beforeAt);
+  set(STATE.estimateBytes, layout.estimateBytes);
   set(STATE.mostEntries, layout.mostSlots * MOST_LOAD);
   set(STATE.filter, FILTER_AT);
   set(STATE.mostSlots, layout.mostSlots);

@@ -9,7 +9,7 @@
  * reaches the threshold. flow-table.ts has the proofs.
  */
 
-import { AMOUNTS_AT, ENTRY_COUNTS, type FlowLayout, KEYS_AT, OTHERS_AT, SATURATED, STATE } from './layout.ts';
+import { AMOUNTS_AT, entryBytes, type FlowLayout, KEYS_AT, OTHERS_AT, SATURATED, STATE } from './layout.ts';
 import { rowPlace } from './row-place.ts';
 import { sipHashWords } from './siphash.ts';
 
@@ -46,7 +46,8 @@ export class ScriptKernel implements FlowKernel {
     const words = this.#words;
     const doubles = this.#doubles;
     const threshold = doubles[STATE.threshold / 8];
-    const { arenaAt, arenaBytes, mostSlots } = this.#layout;
+    const { arenaAt, beforeAt, mostSlots } = this.#layout;
+    const arenaBytes = words[STATE.arenaBytes / 4];
     const mostEntries = words[STATE.mostEntries / 4];
     let at = words[STATE.nextKey / 4];
     for (let i = from; i < count; i++) {
@@ -57,7 +58,7 @@ export class ScriptKernel implements FlowKernel {
       const slot = this.#slotOf(at);
       const place = words[slot + 1];
       if (place !== 0) {
-        const counts = (arenaAt + 8 * (place - 1) + size) / 8;
+        const counts = (arenaAt + 32 * (place - 1) + size) / 8;
         doubles[counts] += amount;
         doubles[counts + 1] += other;
         at += size;
@@ -73,7 +74,7 @@ export class ScriptKernel implements FlowKernel {
         }
       }
       const used = words[STATE.used / 4];
-      if (words[STATE.entries / 4] >= mostEntries || used + size + ENTRY_COUNTS > arenaBytes) {
+      if (words[STATE.entries / 4] >= mostEntries || used + entryBytes(size) > arenaBytes) {
         words[STATE.nextKey / 4] = at;
         return i;
       }
@@ -81,10 +82,10 @@ export class ScriptKernel implements FlowKernel {
       const counts = (arenaAt + used + size) / 8;
       doubles[counts] = amount;
       doubles[counts + 1] = other;
-      doubles[counts + 2] = before;
+      if (threshold > 0) doubles[(beforeAt + used / 4) / 8] = before;
       words[slot] = this.#hash[1];
-      words[slot + 1] = used / 8 + 1;
-      words[STATE.used / 4] = used + size + ENTRY_COUNTS;
+      words[slot + 1] = used / 32 + 1;
+      words[STATE.used / 4] = used + entryBytes(size);
       const entries = ++words[STATE.entries / 4];
       const slots = slotMask(words[STATE.shift / 4]) + 1;
       if (entries * 4 > slots * 3 && slots < mostSlots) this.#grow();
@@ -99,9 +100,9 @@ export class ScriptKernel implements FlowKernel {
     const { indexAt, arenaAt } = this.#layout;
     words.fill(0, indexAt / 4, indexAt / 4 + 2 * (slotMask(shift) + 1));
     const used = words[STATE.used / 4];
-    for (let at = 0; at < used; at += 8 * (words[(arenaAt + at) / 4] & 0xff) + ENTRY_COUNTS) {
+    for (let at = 0; at < used; at += entryBytes(8 * (words[(arenaAt + at) / 4] & 0xff))) {
       this.#hashAt(arenaAt + at);
-      this.#placeTag(this.#hash[1], at / 8 + 1, shift);
+      this.#placeTag(this.#hash[1], at / 32 + 1, shift);
     }
     words[STATE.shift / 4] = shift;
   }
@@ -109,18 +110,21 @@ export class ScriptKernel implements FlowKernel {
   evict(threshold: number): void {
     const words = this.#words;
     const doubles = this.#doubles;
-    const { arenaAt } = this.#layout;
+    const { arenaAt, beforeAt, estimateBytes } = this.#layout;
     const used = words[STATE.used / 4];
+    const held = words[STATE.held / 4];
+    const wasExact = doubles[STATE.threshold / 8] === 0;
     let kept = 0;
     let entries = 0;
     for (let at = 0; at < used; ) {
       const entry = arenaAt + at;
       const size = 8 * (words[entry / 4] & 0xff);
-      const before = doubles[(entry + size) / 8 + 2];
-      const bound = doubles[(entry + size) / 8] + Math.max(before, 0);
-      const bytes = size + ENTRY_COUNTS;
-      if (before < 0 || bound >= threshold) {
+      const before = wasExact ? 0 : doubles[(beforeAt + at / 4) / 8];
+      const bound = doubles[(entry + size) / 8] + before;
+      const bytes = entryBytes(size);
+      if (at < held || bound >= threshold) {
         words.copyWithin((arenaAt + kept) / 4, entry / 4, (entry + bytes) / 4);
+        if (!wasExact) doubles[(beforeAt + kept / 4) / 8] = before;
         kept += bytes;
         entries++;
       } else {
@@ -128,6 +132,10 @@ export class ScriptKernel implements FlowKernel {
         this.#raise(bound);
       }
       at += bytes;
+    }
+    if (wasExact) {
+      doubles.fill(0, beforeAt / 8, (beforeAt + kept / 4) / 8);
+      words[STATE.arenaBytes / 4] = estimateBytes;
     }
     words[STATE.used / 4] = kept;
     words[STATE.entries / 4] = entries;
@@ -142,7 +150,7 @@ export class ScriptKernel implements FlowKernel {
   find(): number {
     this.#hashAt(KEYS_AT);
     const place = this.#words[this.#slotOf(KEYS_AT) + 1];
-    return place === 0 ? 0 : this.#layout.arenaAt + 8 * (place - 1);
+    return place === 0 ? 0 : this.#layout.arenaAt + 32 * (place - 1);
   }
 
   /** The filter's bound on the first key at KEYS: its least counter, Infinity if that is full. */
@@ -158,11 +166,11 @@ export class ScriptKernel implements FlowKernel {
    */
   #grow(): void {
     const words = this.#words;
-    const { indexAt, arenaAt, arenaBytes } = this.#layout;
+    const { indexAt, arenaAt } = this.#layout;
     const used = words[STATE.used / 4];
     const shift = words[STATE.shift / 4] - 1;
     const half = slotMask(shift) + 1;
-    if (used + 4 * half > arenaBytes) {
+    if (used + 4 * half > words[STATE.arenaBytes / 4]) {
       this.rebuild(shift);
       return;
     }
@@ -207,7 +215,7 @@ export class ScriptKernel implements FlowKernel {
       const place = words[here + 1];
       if (place === 0) return here;
       if (words[here] !== this.#hash[1]) continue;
-      const entry = arenaAt / 4 + 2 * (place - 1);
+      const entry = arenaAt / 4 + 8 * (place - 1);
       let same = 0;
       while (same < length && words[entry + same] === words[at / 4 + same]) same++;
       if (same === length) return here;

@@ -1,6 +1,7 @@
 /** The hot loops of the flow table in WebAssembly, on a memory of their own for each table. */
 
 import { FLOW_TABLE_BASE64 } from './flow-table-binary.ts';
+import { STAGE_BYTES, type StageFunction } from './packet-stager.ts';
 import type { FlowKernel } from './script-kernel.ts';
 
 /** The globals of the platform that this file uses; browsers, Node and workers have them. */
@@ -10,7 +11,14 @@ interface WebAssemblyLike {
   readonly Memory: new (size: { initial: number }) => { readonly buffer: ArrayBuffer };
 }
 
-type FlowExports = Omit<FlowKernel, 'buffer'>;
+/** The kernel with the function of the stager, which has a twin of another form. */
+export interface WasmKernel extends FlowKernel {
+  readonly stage: StageFunction;
+  /** Start of the memory behind that of the table. */
+  readonly stageAt: number;
+}
+
+type FlowExports = Omit<WasmKernel, 'buffer' | 'stageAt'>;
 
 const PAGE = 65536;
 let compiled: object | null | undefined;
@@ -31,12 +39,16 @@ function webAssembly(): WebAssemblyLike {
   return (globalThis as unknown as { WebAssembly: WebAssemblyLike }).WebAssembly;
 }
 
-/** Makes a kernel with this much memory, or null where WebAssembly is not allowed. */
-export function createWasmKernel(bytes: number): FlowKernel | null {
+/**
+ * Makes a kernel with this much memory for the table, and what a stager needs behind it. Null where
+ * WebAssembly is not allowed.
+ */
+export function createWasmKernel(bytes: number): WasmKernel | null {
   const module = flowModule();
   if (module === null) return null;
   const { Instance, Memory } = webAssembly();
-  const memory = new Memory({ initial: Math.ceil(bytes / PAGE) });
-  const { absorb, rebuild, evict } = new Instance(module, { env: { memory } }).exports as FlowExports;
-  return { buffer: memory.buffer, absorb, rebuild, evict };
+  const stageAt = Math.ceil(bytes / 64) * 64;
+  const memory = new Memory({ initial: Math.ceil((stageAt + STAGE_BYTES) / PAGE) });
+  const { absorb, rebuild, evict, stage } = new Instance(module, { env: { memory } }).exports as FlowExports;
+  return { buffer: memory.buffer, absorb, rebuild, evict, stage, stageAt };
 }

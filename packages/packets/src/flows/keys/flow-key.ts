@@ -26,6 +26,11 @@ export interface FlowKey {
 
 /** Writes keys for one choice of fields. */
 export class KeyWriter {
+  /**
+   * The choice as words, for kernel/packet-stager.ts: 1 for flows without addresses, masks of the
+   * protocol, the ports, source and destination of IPv4, then of IPv6.
+   */
+  readonly masks: Int32Array;
   readonly #short: boolean;
   readonly #protocolMask: number;
   readonly #portMask: number;
@@ -42,6 +47,15 @@ export class KeyWriter {
     this.#destination4 = maskOf(fields.destination?.ipv4 ?? 0, 0);
     this.#source6 = Int32Array.from([0, 1, 2, 3], (i) => maskOf(fields.source?.ipv6 ?? 0, i));
     this.#destination6 = Int32Array.from([0, 1, 2, 3], (i) => maskOf(fields.destination?.ipv6 ?? 0, i));
+    this.masks = Int32Array.of(
+      this.#short ? 1 : 0,
+      this.#protocolMask,
+      this.#portMask,
+      this.#source4,
+      this.#destination4,
+      ...this.#source6,
+      ...this.#destination6,
+    );
   }
 
   /**
