@@ -94,7 +94,8 @@ test('intervals are multiples of their length; late packets count where they com
     [2, 108.5],
     [3, 105.5],
   ]);
-  expect(meter.report()).toMatchObject({ packets: 2, first: 150.5, last: 151.5 });
+  expect(meter.report()).toMatchObject({ packets: 2, first: 150.5, last: 151.5, from: 150, to: 160 });
+  expect(meterOf().report()).toMatchObject({ from: null, to: null });
 });
 
 test('count gives one flow, whether or not it came', () => {

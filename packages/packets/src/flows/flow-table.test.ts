@@ -10,6 +10,7 @@ import {
   zipfPackets,
 } from '../../test/flows/flow-streams.ts';
 import { FlowTable, FlowTableError, type FlowTableOptions } from './flow-table.ts';
+import { STATE } from './kernel/layout.ts';
 
 const SMALL = { width: 2048, depth: 4, memory: 65_536 + 4 * 4 * 2048 + 131_072 };
 
@@ -146,6 +147,27 @@ test('nextInterval keeps heavy flows, whose counts are exact from then on', () =
   const wide = (one: FlowTable) => one.list(50).filter(({ atLeast, atMost }) => atMost > atLeast).length;
   expect(wide(forgetful)).toBeGreaterThan(10);
   expect(wide(table)).toBe(0);
+});
+
+test('bounds hold where all that stays is long: large flows of IPv6, small ones of IPv4', () => {
+  // Every seventh flow has a key as of IPv6, which takes twice the room of the others.
+  const long = (count: number, start: number, bytes: number) =>
+    Array.from({ length: count }, (_, i) => ({ flow: 7 * (start + i) + 6, bytes }));
+  const [many, heavy, next] = [long(1600, 0, 1000), long(1000, 5000, 2000), long(2000, 9000, 900)];
+  const table = tableOf();
+  const state = new Uint32Array(table.keys.buffer);
+  addAll(table, [...many, ...heavy]);
+  expectSound(table, [...many, ...heavy]);
+  expect(table.size).toBeGreaterThanOrEqual(1000);
+  table.nextInterval();
+  const packets = next.flatMap((packet, i) => [packet, { flow: 7 * i, bytes: 40 }]);
+  for (let at = 0; at < packets.length; at += 10) {
+    addAll(table, packets.slice(at, at + 10));
+    // Entries end before the bounds that lie behind them.
+    expect(state[STATE.used / 4]).toBeLessThanOrEqual(state[STATE.arenaBytes / 4]);
+  }
+  expect(table.threshold).toBeGreaterThan(0);
+  expectSound(table, packets);
 });
 
 test('list: the largest, above a bar, equal ones in the order of their keys', () => {

@@ -43,10 +43,9 @@
 import {
   AMOUNTS_AT,
   BATCH_KEYS,
-  ENTRY_COUNTS,
+  entryBytes,
   FIRST_SHIFT,
   type FlowLayout,
-  HELD,
   KEYS_AT,
   leastMemory,
   MAX_KEY_WORDS,
@@ -55,9 +54,10 @@ import {
   STATE,
   writeState,
 } from './kernel/layout.ts';
+import { PacketStager, type StagerOptions } from './kernel/packet-stager.ts';
 import { ROW_FACTORS } from './kernel/row-place.ts';
 import { type FlowKernel, ScriptKernel } from './kernel/script-kernel.ts';
-import { createWasmKernel } from './kernel/wasm-kernel.ts';
+import { createWasmKernel, type WasmKernel } from './kernel/wasm-kernel.ts';
 
 export interface FlowTableOptions {
   /** Bytes of memory for the filter, the index and the entries. Default 36 MiB. */
@@ -108,7 +108,7 @@ export class FlowTable {
   /** Room for the other amounts. */
   readonly others: Float64Array;
   readonly #layout: FlowLayout;
-  readonly #kernel: FlowKernel;
+  readonly #kernel: FlowKernel | WasmKernel;
   readonly #script: ScriptKernel;
   readonly #words: Int32Array;
   readonly #doubles: Float64Array;
@@ -161,6 +161,12 @@ export class FlowTable {
     return this.#layout.bytes;
   }
 
+  /** A stager that fills keys and amounts, or null without WebAssembly. */
+  createStager(options: StagerOptions): PacketStager | null {
+    const kernel = this.#kernel;
+    return 'stage' in kernel ? new PacketStager(kernel.buffer, kernel.stageAt, kernel.stage, options) : null;
+  }
+
   /** Counts the first `count` keys in `keys`, at most 1024, with `amounts` and `others`. */
   addBatch(count: number): void {
     checkWhole('count', count, 0, BATCH_KEYS);
@@ -196,8 +202,8 @@ export class FlowTable {
     let best: Ranked[] = [];
     let bar = least;
     this.#eachEntry((entry, counts) => {
-      const bound = this.#boundAt(counts);
-      if (bound < bar || this.#isUnseen(counts)) return;
+      const bound = this.#boundAt(entry, counts);
+      if (bound < bar || this.#isUnseen(entry, counts)) return;
       best.push({ entry, bound });
       if (best.length < 2 * most + 1000) return;
       best = this.#ranked(best).slice(0, most);
@@ -213,18 +219,17 @@ export class FlowTable {
     const { threshold } = this;
     const words = this.#words;
     const doubles = this.#doubles;
-    const { arenaAt, mostSlots } = this.#layout;
+    const { arenaAt, arenaBytes, mostSlots } = this.#layout;
     let kept = 0;
     let entries = 0;
     if (threshold > 0) {
       const [bar, room] = [Math.max(1, threshold / 8), mostSlots / 4];
       this.#eachEntry((entry, counts, bytes) => {
-        if (doubles[counts] < bar || entries >= room) return;
+        if (doubles[counts] < bar || entries >= room || kept + bytes > arenaBytes / 4) return;
         words.copyWithin((arenaAt + kept) / 4, entry / 4, (entry + bytes) / 4);
-        const place = (arenaAt + kept + bytes - ENTRY_COUNTS) / 8;
+        const place = counts - (entry - arenaAt - kept) / 8;
         doubles[place] = 0;
         doubles[place + 1] = 0;
-        doubles[place + 2] = HELD;
         kept += bytes;
         entries++;
       });
@@ -233,6 +238,8 @@ export class FlowTable {
       words.fill(0, filter, filter + width * depth);
     }
     words[STATE.used / 4] = kept;
+    words[STATE.held / 4] = kept;
+    words[STATE.arenaBytes / 4] = arenaBytes;
     words[STATE.entries / 4] = entries;
     doubles[STATE.threshold / 8] = 0;
     this.#total = 0;
@@ -249,9 +256,9 @@ export class FlowTable {
   #higherThreshold(): number {
     const counts = new Uint32Array(CLASSES);
     let free = 0;
-    this.#eachEntry((_, at) => {
-      if (this.#doubles[at + 2] < 0) return;
-      counts[classOf(this.#boundAt(at))]++;
+    this.#eachEntry((entry, at) => {
+      if (this.#isHeld(entry)) return;
+      counts[classOf(this.#boundAt(entry, at))]++;
       free++;
     });
     let above = 0;
@@ -265,19 +272,26 @@ export class FlowTable {
     const used = this.#words[STATE.used / 4];
     for (let at = 0; at < used; ) {
       const size = 8 * (this.#words[(arenaAt + at) / 4] & 0xff);
-      visit(arenaAt + at, (arenaAt + at + size) / 8, size + ENTRY_COUNTS);
-      at += size + ENTRY_COUNTS;
+      visit(arenaAt + at, (arenaAt + at + size) / 8, entryBytes(size));
+      at += entryBytes(size);
     }
   }
 
-  /** Upper bound of the entry whose numbers begin at this double. */
-  #boundAt(counts: number): number {
-    return this.#doubles[counts] + Math.max(0, this.#doubles[counts + 2]);
+  /** Upper bound of an entry, whose numbers begin at the double `counts`. */
+  #boundAt(entry: number, counts: number): number {
+    if (this.threshold === 0) return this.#doubles[counts];
+    const { arenaAt, beforeAt } = this.#layout;
+    return this.#doubles[counts] + this.#doubles[(beforeAt + (entry - arenaAt) / 4) / 8];
+  }
+
+  /** Whether the entry was kept from the last interval. */
+  #isHeld(entry: number): boolean {
+    return entry - this.#layout.arenaAt < this.#words[STATE.held / 4];
   }
 
   /** Whether the entry was kept from the last interval and no packet of it came since. */
-  #isUnseen(counts: number): boolean {
-    return this.#doubles[counts + 2] < 0 && this.#doubles[counts] === 0 && this.#doubles[counts + 1] === 0;
+  #isUnseen(entry: number, counts: number): boolean {
+    return this.#isHeld(entry) && this.#doubles[counts] === 0 && this.#doubles[counts + 1] === 0;
   }
 
   #flowAt(entry: number): CountedFlow {
@@ -286,7 +300,7 @@ export class FlowTable {
     return {
       key: this.#words.slice(entry / 4, entry / 4 + length),
       atLeast: this.#doubles[counts],
-      atMost: this.#boundAt(counts),
+      atMost: this.#boundAt(entry, counts),
       other: this.#doubles[counts + 1],
     };
   }
@@ -326,7 +340,7 @@ function classStart(index: number): number {
   return Math.ceil(2 ** Math.floor(index / STEPS) * (1 + (index % STEPS) / STEPS));
 }
 
-function createKernel(choice: 'auto' | 'wasm' | 'javascript', layout: FlowLayout): FlowKernel {
+function createKernel(choice: 'auto' | 'wasm' | 'javascript', layout: FlowLayout): FlowKernel | WasmKernel {
   const wasm = choice === 'javascript' ? null : createWasmKernel(layout.bytes);
   if (wasm !== null) return wasm;
   if (choice === 'wasm') throw new Error('Cannot compile WebAssembly: a Content-Security-Policy forbids it');

@@ -14,6 +14,7 @@ export {
   FlowTableError,
   type FlowTableOptions,
 } from './flow-table.ts';
+export type { HeavyPrefix } from './heavy-prefixes.ts';
 export { createAnonymiser } from './keys/anonymise.ts';
 export {
   type AddressPrefix,
@@ -33,5 +34,6 @@ export {
   stageStrength,
 } from './math/multistage.ts';
 export { MultistageFilter, type MultistageFilterOptions } from './multistage-filter.ts';
+export { PrefixMeter, type PrefixMeterOptions, type PrefixReport } from './prefix-meter.ts';
 export { type PrefixSum, PrefixSums, type PrefixSumsOptions } from './prefix-sums.ts';
 export { SampleAndHold, type SampleAndHoldOptions } from './sample-and-hold.ts';
