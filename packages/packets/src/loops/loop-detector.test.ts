@@ -93,6 +93,33 @@ test('LoopDetector forgets a packet after the window, and remembers one that goe
   expect(detect(slow(21), { windowS: 60 }).rows).toEqual([2, 3, 4]);
 });
 
+test('LoopDetector finds a loop although another interface has a clock that is a minute off', () => {
+  const packets: TestPacket[] = [];
+  for (const [i, ttl] of [60, 58, 56, 54, 52].entries())
+    packets.push({ id: 1, ttl, timeS: 100 + i }, { id: 900 + i, ttl: 64, timeS: 160 + i });
+  // The first jump forgets the first packet, and the next ones do not.
+  expect(detect(packets).rows).toEqual([6, 8]);
+  // A capture that follows an earlier one, and begins long before it.
+  const noise = (count: number, timeS: number): TestPacket[] =>
+    Array.from({ length: count }, (_, i) => ({ id: i, source: 7, ttl: 64, timeS }));
+  const second = [...noise(1500, 1000), { id: 1, ttl: 60, timeS: 1001 }, { id: 1, ttl: 58, timeS: 1020 }];
+  expect(detect([...noise(10, 5000), ...second, { id: 1, ttl: 56, timeS: 1041 }]).rows).toEqual([]);
+});
+
+test('LoopDetector does not clear its whole memory for each packet of a clock that jumps', () => {
+  // Each jump forgets everything. To clear 256 MiB for each of 4000 packets would take minutes.
+  const packets = Array.from({ length: 4000 }, (_, i) => ({ id: i, ttl: 64, timeS: 1000 * i }));
+  expect(detect(packets, { memoryBytes: 2 ** 28 }).detector.counts.packets).toBe(4000);
+}, 20_000);
+
+test('LoopDetector takes memory by the bytes that there are, not by the longest payload', () => {
+  const packets = Array.from({ length: 3000 }, (_, id) => ({ id, ttl: 64, timeS: 1 }));
+  const before = process.memoryUsage().arrayBuffers;
+  const { detector } = detect(packets, { payloadBytes: 65_535, memoryBytes: 2 ** 16 });
+  expect(detector.counts.packets).toBe(3000);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 26);
+});
+
 test('LoopDetector agrees with a table of all packets, in batches of any size', () => {
   const random = new Random(6);
   for (let round = 0; round < withEffort(30, 6); round++) {

@@ -32,6 +32,7 @@ export class PacketDigests {
   readonly #scheme: HashScheme;
   readonly #payloadBytes: number;
   #bytes = new Uint8Array(0);
+  #view = new DataView(this.#bytes.buffer);
   #offsets = new Uint32Array(0);
   #words = new Int32Array(0);
 
@@ -46,7 +47,7 @@ export class PacketDigests {
    */
   of(batch: PacketBatch, headers: HeaderBatch): Int32Array {
     const rows = headers.count;
-    this.#makeRoom(rows);
+    this.#makeRoom(batch, rows);
     const offsets = this.#offsets;
     let at = 0;
     for (let row = 0; row < rows; row++) {
@@ -58,37 +59,37 @@ export class PacketDigests {
     return hashKeys(packed, this.#scheme, this.#words).words;
   }
 
-  #makeRoom(rows: number): void {
+  #makeRoom({ capturedLength }: PacketBatch, rows: number): void {
+    // The captured bytes decide, because payloads may be allowed to be far longer than they are.
+    let bytes = rows * (PLACE_BYTES + IPV6_BYTES);
+    for (let row = 0; row < rows; row++) bytes += Math.min(capturedLength[row], this.#payloadBytes);
+    if (bytes > this.#bytes.length) {
+      this.#bytes = new Uint8Array(2 * bytes);
+      this.#view = new DataView(this.#bytes.buffer);
+    }
     if (rows < this.#offsets.length) return;
-    this.#bytes = new Uint8Array(rows * (PLACE_BYTES + IPV6_BYTES + this.#payloadBytes));
     this.#offsets = new Uint32Array(rows + 1);
     this.#words = new Int32Array(2 * Math.max(rows, 4096));
   }
 
   /** Writes the invariant bytes of a packet. Returns their end. */
   #write(batch: PacketBatch, headers: HeaderBatch, row: number, at: number): number {
-    const into = this.#bytes;
-    const place = batch.interfaceId[row];
-    const index = interfaceIndex(batch, row);
-    for (let i = 0; i < 4; i++) {
-      into[at + i] = place >>> (8 * i);
-      into[at + 4 + i] = index >>> (8 * i);
-    }
+    const into = this.#view;
+    const { view } = batch;
+    into.setUint32(at, batch.interfaceId[row]);
+    into.setUint32(at + 4, interfaceIndex(batch, row));
     const from = headers.ipOffset[row];
     const isIpv4 = headers.version[row] === 4;
     const to = at + PLACE_BYTES;
     const head = isIpv4 ? IPV4_BYTES : IPV6_BYTES;
-    const { bytes } = batch;
-    for (let i = 0; i < head; i++) into[to + i] = bytes[from + i];
+    for (let i = 0; i < head; i += 4) into.setUint32(to + i, view.getUint32(from + i));
     if (isIpv4) {
-      into[to + 1] = 0;
-      into[to + 8] = 0;
-      into[to + 10] = 0;
-      into[to + 11] = 0;
+      into.setUint8(to + 1, 0);
+      into.setUint8(to + 8, 0);
+      into.setUint16(to + 10, 0);
     } else {
-      into[to] &= 0xf0;
-      into[to + 1] &= 0x0f;
-      into[to + 7] = 0;
+      into.setUint16(to, into.getUint16(to) & 0xf00f);
+      into.setUint8(to + 7, 0);
     }
     // IPv4 options are left out; extension headers of IPv6 count as payload.
     const payload = isIpv4 ? headers.payloadOffset[row] : from + IPV6_BYTES;
@@ -99,7 +100,9 @@ export class PacketDigests {
       payload + this.#payloadBytes,
     );
     let next = to + head;
-    for (let i = payload; i < end; i++) into[next++] = bytes[i];
+    let i = payload;
+    for (; i + 4 <= end; i += 4, next += 4) into.setUint32(next, view.getUint32(i));
+    for (; i < end; i++) into.setUint8(next++, view.getUint8(i));
     return next;
   }
 }
