@@ -53,6 +53,8 @@ test('ForwardingTable refuses text that is no prefix', () => {
     '10.0.0/8',
     '10.0.0.256/8',
     '10.0.0.0/33',
+    '10.0.0.0/8/9',
+    '010.0.0.0/8',
     '1::2::3/64',
     '::/129',
     'x/8',
@@ -89,6 +91,29 @@ test('forwardPacket drops packets without a route, without TTL, and bytes that a
     const decision = forwardPacket(bytes, table);
     expect('drop' in decision || decision.port === '10.77.0.0/16').toBe(true);
   }
+});
+
+test('forwardPacket leaves link-local packets on their link', () => {
+  const table = tableOf('0.0.0.0/0', '::/0');
+  const of = (version: 4 | 6, at: number, ...bytes: number[]) => {
+    const packet = ipPacket({ version, id: 1, ttl: 64, timeS: 0 });
+    packet.set(bytes, at);
+    return forwardPacket(packet, table);
+  };
+  for (const at of [8, 24]) {
+    expect(of(6, at, 0xfe, 0x80)).toEqual({ drop: 'no-route' });
+    expect(of(6, at, 0xfe, 0xbf)).toEqual({ drop: 'no-route' });
+    expect(of(6, at, 0xfe, 0xc0)).toEqual({ port: '::/0' });
+  }
+  for (const at of [12, 16]) {
+    expect(of(4, at, 169, 254)).toEqual({ drop: 'no-route' });
+    expect(of(4, at, 169, 253)).toEqual({ port: '0.0.0.0/0' });
+  }
+  // Multicast that may not leave the link: all routers, and all hosts.
+  expect(of(6, 24, 0xff, 0x02)).toEqual({ drop: 'no-route' });
+  expect(of(6, 24, 0xff, 0x05)).toEqual({ port: '::/0' });
+  expect(of(4, 16, 224, 0, 0, 5)).toEqual({ drop: 'no-route' });
+  expect(of(4, 16, 224, 0, 1, 5)).toEqual({ port: '0.0.0.0/0' });
 });
 
 function tableOf(...prefixes: string[]): ForwardingTable<string> {

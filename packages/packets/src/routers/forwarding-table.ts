@@ -49,10 +49,10 @@ function masked(address: Uint8Array, bits: number): string {
 }
 
 function parsePrefix(text: string): Prefix {
-  const [address = '', bits = ''] = text.split('/');
+  const [address = '', bits = '', ...more] = text.split('/');
   const bytes = address.includes(':') ? parseIpv6(address) : parseIpv4(address);
   const length = /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
-  if (bytes === null || !(length <= 8 * bytes.length)) {
+  if (bytes === null || more.length > 0 || !(length <= 8 * bytes.length)) {
     throw new RangeError(
       `Cannot add a route: expected a prefix such as 10.0.0.0/8 or 2001:db8::/32, got ${text}`,
     );
@@ -62,7 +62,8 @@ function parsePrefix(text: string): Prefix {
 
 function parseIpv4(text: string): Uint8Array | null {
   const parts = text.split('.');
-  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256)) return null;
+  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256))
+    return null;
   return Uint8Array.from(parts, Number);
 }
 

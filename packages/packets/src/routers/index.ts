@@ -1,6 +1,8 @@
 export type { DropReason } from './forward-packet.ts';
 export type { LinkOptions } from './link-model.ts';
+export type { LinkQueue, Parcel } from './queued-link.ts';
 export {
+  type GroupForwarding,
   type Port,
   type PortOptions,
   Router,

@@ -16,7 +16,8 @@ export interface RouterClock {
 export const machineClock: RouterClock = {
   monotonic: () => performance.now(),
   after(ms, run) {
-    const timer = setTimeout(run, ms);
+    // Node fires a longer timer at once; the router looks at the time and waits again.
+    const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1));
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),

@@ -47,6 +47,53 @@ test('Router delays packets, keeps their order, and forgets them when it is clos
   expect(arrived).toHaveLength(3);
 });
 
+test('Router has one timer per port, also when a packet comes back while others are sent', async () => {
+  const clock = new VirtualClock();
+  let timers = 0;
+  const counted = {
+    monotonic: () => clock.monotonic(),
+    random: () => clock.random(),
+    after(ms: number, run: () => void) {
+      timers++;
+      return clock.after(ms, run);
+    },
+  };
+  const router = new Router({ clock: counted });
+  // The other end of the link sends each packet straight back.
+  let sent = 0;
+  const port: number = router.attach(
+    {
+      send: (packet) => {
+        sent++;
+        router.receive(port, packet.slice());
+      },
+    },
+    { delayMs: 10 },
+  );
+  router.route('0.0.0.0/0', port);
+  router.receive(port, ipPacket({ id: 1, ttl: 40, timeS: 0 }));
+  await clock.advance(1000);
+  expect([sent, timers]).toEqual([39, 39]);
+});
+
+test('Router counts the header between routers as bytes on the link', async () => {
+  const clock = new VirtualClock();
+  const shim = new PathShim({ node: 'a', bits: 128, hashes: 6, random: () => clock.random() });
+  const router = new Router({ clock, shim });
+  const arrived: number[] = [];
+  const start = clock.monotonic();
+  router.attach({ send: () => {} });
+  // 60 bytes of the packet and 24 of the header, at 84 bytes per millisecond.
+  const out = router.attach(
+    { send: () => arrived.push(clock.monotonic() - start) },
+    { isRouter: true, bitsPerSecond: 8 * 84_000 },
+  );
+  router.route('0.0.0.0/0', out);
+  for (const id of [1, 2]) router.receive(0, ipPacket({ id, ttl: 64, timeS: 0 }));
+  await clock.advance(100);
+  expect(arrived).toEqual([1, 2]);
+});
+
 test.each([
   ['TTL alone', undefined, 63],
   ['a filter, alarm after 1', 1, 3],

@@ -16,9 +16,16 @@
  * and sockets more than both. It is no replacement for the kernel's forwarding.
  */
 
-import { type DropReason, forwardPacket } from './forward-packet.ts';
+import {
+  type DropReason,
+  destinationOf,
+  forwardPacket,
+  lowerTtl,
+  whyNotForwarded,
+} from './forward-packet.ts';
 import { ForwardingTable } from './forwarding-table.ts';
 import { LinkModel, type LinkOptions } from './link-model.ts';
+import { type LinkQueue, type Parcel, QueuedLink } from './queued-link.ts';
 import type { RouterClock } from './router-clock.ts';
 
 /** A way in and out: a TUN device, or the socket to another router. */
@@ -38,12 +45,22 @@ export interface Shim {
 export interface PortOptions extends LinkOptions {
   /** Whether another router is at the other end; its packets carry the shim. Default false. */
   readonly isRouter?: boolean;
+  /** A queue of the caller's before the bandwidth of the link, in the place of `queueBytes`. */
+  readonly queue?: LinkQueue;
+}
+
+/** The ports of multicast groups. */
+export interface GroupForwarding {
+  /** The ports that get a copy of a packet to a group which came in by `from`. */
+  portsFor(group: Uint8Array, from: number): readonly number[];
 }
 
 export interface RouterOptions {
   readonly clock: RouterClock;
   /** The header between routers. Default: none. */
   readonly shim?: Shim;
+  /** Forwards packets to multicast groups. Default: they are routed like all others. */
+  readonly groups?: GroupForwarding;
   /** Sees each IP packet that is sent, with the number of its port, before the link decides. */
   readonly record?: (packet: Uint8Array, port: number) => void;
 }
@@ -59,15 +76,22 @@ interface Attached {
   readonly number: number;
   readonly port: Port;
   readonly isRouter: boolean;
+  /** Delay and loss, and the bandwidth if there is no queue of the caller's. */
   readonly link: LinkModel;
+  readonly queued: QueuedLink | null;
+  /** Whether a timer waits for the packet that is being sent. */
+  isServed: boolean;
   /** Packets that have not arrived at the other end, in their order. */
   readonly underWay: { readonly atMs: number; readonly bytes: Uint8Array }[];
+  /** Whether a timer runs for the first of them. */
+  isWaiting: boolean;
 }
 
 export class Router {
   readonly #clock: RouterClock;
   readonly #shim: Shim | undefined;
   readonly #record: RouterOptions['record'];
+  readonly #groups: GroupForwarding | undefined;
   readonly #table = new ForwardingTable<Attached>();
   readonly #ports: Attached[] = [];
   readonly #timers = new Set<() => void>();
@@ -75,10 +99,11 @@ export class Router {
   #received = 0;
   #sent = 0;
 
-  constructor({ clock, shim, record }: RouterOptions) {
+  constructor({ clock, shim, record, groups }: RouterOptions) {
     this.#clock = clock;
     this.#shim = shim;
     this.#record = record;
+    this.#groups = groups;
   }
 
   get counts(): RouterCounts {
@@ -86,9 +111,21 @@ export class Router {
   }
 
   /** Attaches a port, and returns its number. The caller passes its packets to `receive`. */
-  attach(port: Port, { isRouter = false, ...link }: PortOptions = {}): number {
+  attach(port: Port, { isRouter = false, queue, ...options }: PortOptions = {}): number {
     const number = this.#ports.length;
-    this.#ports.push({ number, port, isRouter, link: new LinkModel(link), underWay: [] });
+    const { bitsPerSecond = Infinity, delayMs = 0, loss = 0 } = options;
+    const link = new LinkModel(queue === undefined ? options : { delayMs, loss });
+    const queued = queue === undefined ? null : new QueuedLink(queue, bitsPerSecond);
+    this.#ports.push({
+      number,
+      port,
+      isRouter,
+      link,
+      queued,
+      isServed: false,
+      underWay: [],
+      isWaiting: false,
+    });
     return number;
   }
 
@@ -107,44 +144,102 @@ export class Router {
       return;
     }
     const packet = bytes.subarray(start);
+    if (this.#groups !== undefined && isToGroup(packet)) {
+      this.#sendCopies(this.#groups, { bytes, packet }, port);
+      return;
+    }
     const decision = forwardPacket(packet, this.#table);
     if ('drop' in decision) this.#dropped[decision.drop]++;
     else this.#send(decision.port, { bytes, packet });
+  }
+
+  /** Sends a copy of a packet to each port of its group. Each copy has bytes of its own. */
+  #sendCopies(groups: GroupForwarding, { bytes, packet }: Parcel, from: number): void {
+    const drop = whyNotForwarded(packet);
+    const ports = drop === null ? groups.portsFor(destinationOf(packet), from) : [];
+    if (ports.length === 0) {
+      this.#dropped[drop ?? 'no-route']++;
+      return;
+    }
+    lowerTtl(packet);
+    const start = bytes.length - packet.length;
+    for (const port of ports) {
+      const copy = bytes.slice();
+      this.#send(this.#portOf(port), { bytes: copy, packet: copy.subarray(start) });
+    }
   }
 
   /** Forgets the packets that are under way. */
   close(): void {
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
+    for (const to of this.#ports) {
+      to.underWay.length = 0;
+      to.isWaiting = false;
+      to.isServed = false;
+    }
   }
 
-  #send(to: Attached, { bytes, packet }: Parcel): void {
-    this.#record?.(packet, to.number);
+  #send(to: Attached, parcel: Parcel): void {
+    this.#record?.(parcel.packet, to.number);
     const nowMs = this.#clock.monotonic();
-    const passage = to.link.offer(packet.length, nowMs, this.#clock.random());
+    const { queued } = to;
+    if (queued === null) {
+      this.#pass(to, parcel, nowMs);
+      return;
+    }
+    // Packets whose time has come leave first: the timer may be late.
+    this.#serve(to, nowMs);
+    this.#dropped.queue += queued.offer(parcel, nowMs);
+    this.#serveLater(to);
+  }
+
+  /** Passes on the packets that have left the queue of a port by now. */
+  #serve(to: Attached, nowMs: number): void {
+    for (let left = to.queued!.leave(nowMs); left !== null; left = to.queued!.leave(nowMs))
+      this.#pass(to, left.parcel, left.atMs);
+  }
+
+  #serveLater(to: Attached): void {
+    const { nextMs } = to.queued!;
+    if (to.isServed || nextMs === Infinity) return;
+    to.isServed = true;
+    const cancel = this.#clock.after(Math.max(0, nextMs - this.#clock.monotonic()), () => {
+      this.#timers.delete(cancel);
+      to.isServed = false;
+      this.#serve(to, this.#clock.monotonic());
+      this.#serveLater(to);
+    });
+    this.#timers.add(cancel);
+  }
+
+  /** Sends a packet over the link of a port, which it enters at `nowMs`. */
+  #pass(to: Attached, { bytes, packet }: Parcel, nowMs: number): void {
+    const isBare = bytes.length === packet.length;
+    const wrapped =
+      to.isRouter && this.#shim !== undefined ? (isBare ? this.#shim.wrap(packet) : bytes) : packet;
+    const passage = to.link.offer(wrapped.length, nowMs, this.#clock.random());
     if ('drop' in passage) {
       this.#dropped[passage.drop]++;
       return;
     }
     this.#sent++;
-    const isBare = bytes.length === packet.length;
-    const wrapped =
-      to.isRouter && this.#shim !== undefined ? (isBare ? this.#shim.wrap(packet) : bytes) : packet;
     if (passage.atMs <= nowMs) {
       to.port.send(wrapped);
       return;
     }
     to.underWay.push({ atMs: passage.atMs, bytes: wrapped });
-    if (to.underWay.length === 1) this.#wait(to);
+    if (!to.isWaiting) this.#wait(to);
   }
 
   /**
    * Waits for the first packet that is under way to a port. There is one timer per port, so that
    * packets leave in their order: two timers of Node can fire in the wrong order within a
-   * millisecond.
+   * millisecond. A packet that comes back while the callback sends does not start another one.
    */
   #wait(to: Attached): void {
     const first = to.underWay[0];
+    to.isWaiting = first !== undefined;
     if (first === undefined) return;
     const cancel = this.#clock.after(Math.max(0, first.atMs - this.#clock.monotonic()), () => {
       this.#timers.delete(cancel);
@@ -163,8 +258,9 @@ export class Router {
   }
 }
 
-/** A packet, and the same with the header before it, if it has one. */
-interface Parcel {
-  readonly bytes: Uint8Array;
-  readonly packet: Uint8Array;
+/** Whether a packet goes to a group: 224.0.0.0/4 or ff00::/8. */
+function isToGroup(packet: Uint8Array): boolean {
+  const isIpv4 = packet.length >= 20 && packet[0] >> 4 === 4;
+  if (isIpv4) return packet[16] >> 4 === 14;
+  return packet.length >= 40 && packet[0] >> 4 === 6 && packet[24] === 255;
 }

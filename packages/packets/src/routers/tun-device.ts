@@ -17,8 +17,9 @@
  * And it can run in another network namespace while this process stays outside (`prefix`), so one
  * process can hold devices in many.
  *
- * Pipes have back-pressure: when this process is busy, packets wait in the kernel's queue of the
- * device, and are dropped there as on any interface.
+ * Pipes have back-pressure. When this process is busy, packets wait in the kernel's queue of the
+ * device, and are dropped there as on any interface. In the other direction up to 1 MiB waits for
+ * the program; packets beyond it are dropped and counted.
  */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
@@ -41,6 +42,8 @@ export interface TunOptions {
 
 const LENGTH_BYTES = 2;
 const MOST_BYTES = 65_535;
+/** Bytes that may wait for the program: some hundred of the longest packets. */
+const MOST_WAITING = 2 ** 20;
 
 export class TunDevice implements Port, AsyncDisposable {
   readonly name: string;
@@ -49,6 +52,7 @@ export class TunDevice implements Port, AsyncDisposable {
   #waiting: Uint8Array = new Uint8Array(0);
   #take: ((packet: Uint8Array) => void) | null = null;
   #isReady: (() => void) | null = null;
+  #dropped = 0;
 
   private constructor(name: string, child: ChildProcessByStdio<Writable, Readable, Readable>) {
     this.name = name;
@@ -92,18 +96,28 @@ export class TunDevice implements Port, AsyncDisposable {
     return device;
   }
 
+  /** Packets that were not sent, because too many waited or the device is gone. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
   /** Calls `take` for each packet that the kernel sends to the device. The bytes are its own. */
   onPacket(take: (packet: Uint8Array) => void): void {
     this.#take = take;
   }
 
   send(packet: Uint8Array): void {
-    if (packet.length === 0 || packet.length > MOST_BYTES || !this.#child.stdin.writable) return;
+    const { stdin } = this.#child;
+    const isRefused = packet.length === 0 || packet.length > MOST_BYTES || !stdin.writable;
+    if (isRefused || stdin.writableLength + packet.length > MOST_WAITING) {
+      this.#dropped++;
+      return;
+    }
     const framed = new Uint8Array(LENGTH_BYTES + packet.length);
     framed[0] = packet.length >> 8;
     framed[1] = packet.length & 255;
     framed.set(packet, LENGTH_BYTES);
-    this.#child.stdin.write(framed);
+    stdin.write(framed);
   }
 
   /** Removes the device. */
