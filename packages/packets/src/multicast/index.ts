@@ -1,0 +1,1 @@
+export { GroupTable, type GroupTableOptions } from './group-table.ts';
