@@ -1,0 +1,106 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ipv4, ipv6, udp } from '../../../test/captures/build-packet.ts';
+import { invariantOf } from '../digests/one-packet.ts';
+import { collectorClient, readAnswer } from './collector-client.ts';
+import { decoysOf } from './decoys.ts';
+
+const RIGHT = { seen: true, chanceOfAny: 0.1, sightings: [{ firstS: 1, lastS: 2 }], changes: [] };
+let url: string;
+const server = createServer((request, response) => {
+  if (request.url !== '/v1/seen') response.writeHead(404).end('{}');
+  else if (request.headers.authorization === 'Bearer endless') {
+    const write = () => {
+      while (response.write('x'.repeat(65_536)));
+      response.once('drain', write);
+    };
+    response.on('error', () => {});
+    write();
+  } else if (request.headers.authorization === 'Bearer elsewhere') {
+    response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
+  } else if (request.headers.authorization !== 'Bearer never') response.end(JSON.stringify(RIGHT));
+});
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+test.each([
+  ['right', RIGHT.chanceOfAny],
+  ['never', 'no answer in 300 ms'],
+  ['endless', /at most/],
+  ['elsewhere', /./],
+])('a collector with the token %s gives an answer or a reason', async (token, expected) => {
+  const ask = collectorClient({
+    collectors: new Map([['a', { url }]]),
+    window: { firstS: 0, lastS: 1 },
+    tokenOf: () => token,
+    timeoutMs: token === 'never' ? 300 : 20_000,
+  });
+  const answer = await ask('a', Uint8Array.of(1));
+  if (typeof expected === 'number') expect(answer).toMatchObject({ seen: true, chance: expected });
+  else expect(answer).toEqual({ silent: expect.stringMatching(expected) });
+});
+
+test('collectors that are unknown, without a url or down are silent', async () => {
+  const ask = collectorClient({
+    collectors: new Map([
+      ['b', {}],
+      ['c', { url: 'http://127.0.0.1:9' }],
+    ]),
+    window: { firstS: 0, lastS: 1 },
+    tokenOf: () => 'x',
+  });
+  for (const id of ['a', 'b', 'c']) expect(await ask(id, Uint8Array.of(1))).toHaveProperty('silent');
+});
+
+test.each<[number, unknown]>([
+  [200, 'text'],
+  [200, null],
+  [200, { ...RIGHT, seen: 'yes' }],
+  [200, { ...RIGHT, chanceOfAny: -1 }],
+  [200, { ...RIGHT, sightings: 5 }],
+  [401, { error: { code: 'token' } }],
+  [500, []],
+])('an answer %i %j is a silence', (status, value) => {
+  expect(readAnswer(status, JSON.stringify(value))).toHaveProperty('silent');
+});
+
+test('parts of an answer that are wrong are left out', () => {
+  const changes = [
+    { kind: 'magic', packet: 'AAAA' },
+    { kind: 'nat', packet: 5 },
+    null,
+    { kind: 'nat', packet: 'AAAA' },
+  ];
+  const answer = readAnswer(
+    200,
+    JSON.stringify({ ...RIGHT, sightings: [null, { firstS: 1, lastS: 2 }], changes }),
+  );
+  expect(answer).toMatchObject({ sightings: [{ firstS: 1, lastS: 2 }] });
+  expect('changes' in answer && answer.changes.length).toBe(1);
+});
+
+test('decoys have the addresses and the length of the packet, and other bytes', () => {
+  let next = 7;
+  const random = (bytes: Uint8Array) => bytes.set(bytes.map(() => next++ & 255));
+  for (const packet of [
+    ipv4({ protocol: 17 }, udp(1, 2, new Uint8Array(99))),
+    ipv6(17, udp(1, 2, new Uint8Array(9))),
+  ]) {
+    const decoys = decoysOf(packet, 4, 44, random);
+    const [start, end] = packet[0] >> 4 === 4 ? [12, 20] : [8, 40];
+    for (const decoy of decoys) {
+      expect(decoy.subarray(start, end)).toEqual(packet.subarray(start, end));
+      expect(invariantOf(decoy, 44)).not.toEqual(invariantOf(packet, 44));
+    }
+    expect(new Set(decoys.map((decoy) => decoy.join())).size).toBe(4);
+  }
+});

@@ -1,0 +1,265 @@
+/**
+ * The walk of a trace: asks the collector at the victim whether it saw the packet, then the
+ * neighbours of each collector that did, until no further one did (SPIE's reverse path flooding).
+ *
+ * The answers are not all true, and the walk allows for four kinds of untruth:
+ *
+ * - **False positives.** A collector says yes by chance, with a probability that its answer tells.
+ *   The walk follows it, and `path-odds.ts` says how likely each edge is.
+ * - **Silence.** A collector that does not answer, or answers nonsense, is crossed: its other
+ *   neighbours are asked, up to `mostSilent` silent collectors in a row.
+ * - **Yes to everything.** A collector that said yes is asked about decoys as well: packets between
+ *   the same hosts that were never sent. If it says yes to more of them than its own rate allows
+ *   (below once in a thousand), its yes is worth nothing, and it is crossed like a silent one.
+ * - **No to everything.** Where the trace ends, the collectors behind those that said no are asked.
+ *   A yes behind a no is a contradiction: the collector between them did not tell the truth, or the
+ *   yes is a false positive. Both get their probability.
+ *
+ * A decoy looks like the packet, so a liar cannot tell which question is the trap. A collector that
+ * knows the packet and lies about it alone is found by its neighbours' contradiction only.
+ */
+
+import type { TimeSpan } from '../tables/digest-table.ts';
+import type { ChangeKind, PacketForm } from '../transforms/packet-forms.ts';
+import type { Topology } from './topology.ts';
+
+/** An answer about one packet, or the reason why there is none. */
+export type CollectorAnswer =
+  | {
+      readonly seen: boolean;
+      /** Probability of a yes for a packet that was not there. */
+      readonly chance: number;
+      readonly sightings: readonly TimeSpan[];
+      /** The packet before this router changed it. */
+      readonly changes: readonly PacketForm[];
+    }
+  | { readonly silent: string };
+
+/** Asks one collector about one packet. It never rejects: a failure is a silence with a reason. */
+export type AskCollector = (id: string, packet: Uint8Array) => Promise<CollectorAnswer>;
+
+export interface WalkOptions {
+  readonly topology: Topology;
+  readonly start: string;
+  /** The packet, and other packets that it shows (`formsOf`). */
+  readonly forms: readonly Uint8Array[];
+  readonly ask: AskCollector;
+  /** Packets that were never sent, to test collectors that say yes. Default none. */
+  readonly decoys?: readonly Uint8Array[];
+  /** Silent collectors in a row that are crossed. Default 2. */
+  readonly mostSilent?: number;
+  /** Asks behind collectors that said no, where a trace ends. Default true. */
+  readonly looksBehind?: boolean;
+  /** Questions that run at the same time. Default 16. */
+  readonly atOnce?: number;
+}
+
+/** A collector's verdict on the packet. `unreliable` said yes to packets that were never sent. */
+export type Verdict = 'seen' | 'not seen' | 'silent' | 'unreliable';
+
+export interface WalkedNode {
+  readonly id: string;
+  readonly verdict: Verdict;
+  /** Probability of this yes, had the packet not been there; 1 if the verdict says nothing. */
+  readonly chance: number;
+  readonly sightings: readonly TimeSpan[];
+  readonly changes: readonly ChangeKind[];
+  /** The reason of a silence. */
+  readonly reason?: string;
+}
+
+export interface Walk {
+  readonly start: string;
+  /** All collectors that were asked, in the order of asking. */
+  readonly nodes: ReadonlyMap<string, WalkedNode>;
+  readonly questions: number;
+}
+
+/** A decoy test fails if its outcome is rarer than this for an honest collector. */
+const LEAST_ODDS = 1e-3;
+/** Forms of a packet that are followed at most, so that answers cannot make the walk endless. */
+const MOST_FORMS = 12;
+
+interface Pending {
+  readonly id: string;
+  readonly forms: readonly Uint8Array[];
+  /** Silent collectors crossed just before. */
+  readonly silent: number;
+}
+
+/** Walks back from the victim. */
+export async function walkBack(options: WalkOptions): Promise<Walk> {
+  const { topology, start, atOnce = 16, looksBehind = true } = options;
+  const walker = new Walker(options);
+  let level: Pending[] = [{ id: start, forms: options.forms, silent: 0 }];
+  while (level.length > 0) {
+    const next: Pending[] = [];
+    for (let i = 0; i < level.length; i += atOnce) {
+      const reached = await Promise.all(level.slice(i, i + atOnce).map((node) => walker.visit(node)));
+      next.push(...reached.flat());
+    }
+    level = walker.unasked(next);
+    if (level.length === 0 && looksBehind) level = walker.behindNo(topology);
+  }
+  return { start, nodes: walker.nodes, questions: walker.questions };
+}
+
+class Walker {
+  readonly nodes = new Map<string, WalkedNode>();
+  questions = 0;
+  readonly #options: WalkOptions;
+  /** Forms that each collector was asked about or passed on. */
+  readonly #forms = new Map<string, readonly Uint8Array[]>();
+  readonly #lookedBehind = new Set<string>();
+
+  constructor(options: WalkOptions) {
+    this.#options = options;
+  }
+
+  /** Asks a collector. Returns the collectors to ask because of its answer. */
+  async visit({ id, forms, silent }: Pending): Promise<Pending[]> {
+    const { topology, mostSilent = 2 } = this.#options;
+    const { node, further } = await this.#ask(id, forms);
+    this.nodes.set(id, node);
+    const known = join(forms, further);
+    this.#forms.set(id, known);
+    const isKnown = node.verdict === 'seen';
+    if (node.verdict === 'not seen' || (!isKnown && silent >= mostSilent)) return [];
+    const neighbours = topology.neighbours.get(id) ?? [];
+    return neighbours.map((next) => ({ id: next, forms: known, silent: isKnown ? 0 : silent + 1 }));
+  }
+
+  /** Drops collectors that were asked before, and joins the forms of those that come twice. */
+  unasked(pending: readonly Pending[]): Pending[] {
+    const joined = new Map<string, Pending>();
+    for (const { id, forms, silent } of pending) {
+      if (this.nodes.has(id)) continue;
+      const before = joined.get(id);
+      joined.set(
+        id,
+        before === undefined
+          ? { id, forms, silent }
+          : { id, forms: join(before.forms, forms), silent: Math.min(before.silent, silent) },
+      );
+    }
+    return [...joined.values()];
+  }
+
+  /**
+   * Collectors behind those that said no, at each place where the trace ends: a collector that saw
+   * the packet, and no collector beyond it did.
+   */
+  behindNo(topology: Topology): Pending[] {
+    const found: Pending[] = [];
+    for (const id of this.#ends(topology)) {
+      if (this.#lookedBehind.has(id)) continue;
+      this.#lookedBehind.add(id);
+      const forms = this.#forms.get(id) ?? [];
+      for (const between of topology.neighbours.get(id) ?? []) {
+        if (this.nodes.get(between)?.verdict !== 'not seen') continue;
+        for (const beyond of topology.neighbours.get(between) ?? []) {
+          found.push({ id: beyond, forms, silent: this.#options.mostSilent ?? 2 });
+        }
+      }
+    }
+    return this.unasked(found);
+  }
+
+  /** Collectors that saw the packet with at most one neighbour that did, the victim's excepted. */
+  #ends(topology: Topology): string[] {
+    const { start } = this.#options;
+    const isSeen = (id: string) => this.nodes.get(id)?.verdict === 'seen';
+    return [...this.nodes.keys()].filter((id) => {
+      if (!isSeen(id)) return false;
+      const others = (topology.neighbours.get(id) ?? []).filter(isSeen).length;
+      return others < (id === start ? 1 : 2);
+    });
+  }
+
+  async #ask(
+    id: string,
+    forms: readonly Uint8Array[],
+  ): Promise<{ node: WalkedNode; further: readonly Uint8Array[] }> {
+    let none = 1;
+    let isSeen = false;
+    const sightings: TimeSpan[] = [];
+    const changes = new Set<ChangeKind>();
+    let further: readonly Uint8Array[] = [];
+    let silences = 0;
+    let reason = '';
+    for (const form of forms) {
+      this.questions++;
+      const answer = await this.#options.ask(id, form);
+      if ('silent' in answer) {
+        silences++;
+        reason = answer.silent;
+        // A collector that cannot be reached is not asked again.
+        if (silences === 1 && !isSeen) continue;
+        break;
+      }
+      none *= 1 - answer.chance;
+      if (!answer.seen) continue;
+      isSeen = true;
+      sightings.push(...answer.sightings);
+      for (const { kind, packet } of answer.changes) {
+        changes.add(kind);
+        further = join(further, [packet]);
+      }
+    }
+    const plain = { id, sightings, changes: [...changes] };
+    if (silences === forms.length)
+      return { node: { ...plain, verdict: 'silent', chance: 1, reason }, further };
+    const chance = 1 - none;
+    if (!isSeen) return { node: { ...plain, verdict: 'not seen', chance }, further };
+    if (await this.#failsDecoys(id)) {
+      const why = 'says yes to packets that were never sent';
+      return { node: { ...plain, verdict: 'unreliable', chance: 1, reason: why }, further: [] };
+    }
+    return { node: { ...plain, verdict: 'seen', chance }, further };
+  }
+
+  /** Whether a collector says yes to more decoys than its rate explains. */
+  async #failsDecoys(id: string): Promise<boolean> {
+    const { decoys = [], ask } = this.#options;
+    let yes = 0;
+    let asked = 0;
+    let chance = 0;
+    for (const decoy of decoys) {
+      this.questions++;
+      const answer = await ask(id, decoy);
+      if ('silent' in answer) continue;
+      asked++;
+      chance = Math.max(chance, Math.min(1, answer.chance));
+      if (answer.seen) yes++;
+    }
+    return yes > 0 && atLeast(yes, asked, chance) < LEAST_ODDS;
+  }
+}
+
+/** Probability of at least `yes` successes in `trials` of probability p. */
+function atLeast(yes: number, trials: number, p: number): number {
+  let sum = 0;
+  for (let k = yes, ways = choose(trials, yes); k <= trials; k++) {
+    sum += ways * p ** k * (1 - p) ** (trials - k);
+    ways = (ways * (trials - k)) / (k + 1);
+  }
+  return sum;
+}
+
+function choose(n: number, k: number): number {
+  let ways = 1;
+  for (let i = 0; i < k; i++) ways = (ways * (n - i)) / (i + 1);
+  return ways;
+}
+
+/** Both lists without repetitions, the first `MOST_FORMS` of them. */
+function join(a: readonly Uint8Array[], b: readonly Uint8Array[]): readonly Uint8Array[] {
+  const joined = [...a];
+  for (const form of b) {
+    const isNew = !joined.some(
+      (other) => other.length === form.length && other.every((x, i) => x === form[i]),
+    );
+    if (isNew && joined.length < MOST_FORMS) joined.push(form);
+  }
+  return joined;
+}
