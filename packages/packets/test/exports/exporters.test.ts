@@ -9,15 +9,15 @@
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { eventually } from '@bloomery/testkit/eventually';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CaptureWriter, ExportDecoder, FlowRecords, readCapture } from '../../src/capture/index.ts';
+import { ExportDecoder, FlowRecords, readCapture } from '../../src/capture/index.ts';
 import { listenExports, openCapture } from '../../src/capture/node/index.ts';
-import { ethernet, ipv4, ipv6, join, tcp, udp } from '../captures/build-packet.ts';
 import { nfdumpLines, nfdumpSums, SumTable } from '../captures/flow-sums.ts';
+import { captureToExport, freePort, waitingBytes } from './export-tools.ts';
 
 const SENTINEL = Uint8Array.of(0xee, 0xee, 0xee, 0xee);
 const CAPTURES = joinPath(process.env.BLOOMERY_DATA ?? '', 'captures');
@@ -27,19 +27,8 @@ let folder = '';
 const captures: string[] = [];
 beforeAll(() => {
   folder = mkdtempSync(joinPath(tmpdir(), 'bloomery-exports-'));
-  const writer = new CaptureWriter({ format: 'pcap' });
-  for (let i = 0; i < 2000; i++) {
-    const flow = (i * 7919) % 300;
-    const filling = new Array<number>((i * 37) % 300).fill(0);
-    const source = [10, 2, flow >>> 8, flow & 255];
-    const bytes =
-      flow % 4 === 0
-        ? join(ethernet(0x86dd), ipv6(17, udp(1000 + flow, 53, filling)))
-        : join(ethernet(0x0800), ipv4({ protocol: 6, source }, tcp(2000 + flow, 443, filling)));
-    writer.add({ seconds: 1_700_000_000 + (i >>> 7), nanoseconds: i, bytes });
-  }
   captures.push(joinPath(folder, 'made.pcap'));
-  writeFileSync(captures[0], writer.take());
+  writeFileSync(captures[0], captureToExport());
   if (existsSync(GNUTELLA)) captures.push(GNUTELLA);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -80,11 +69,7 @@ async function exportedBy(version: number, capture: string): Promise<Uint8Array[
 /** The folder that nfcapd writes when it receives these datagrams. */
 async function collectedByNfcapd(datagrams: readonly Uint8Array[]): Promise<string> {
   const out = mkdtempSync(joinPath(folder, 'nfcapd-'));
-  const probe = createSocket('udp4');
-  probe.bind(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address();
-  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  const port = await freePort();
   const nfcapd = spawn('nfcapd', ['-p', String(port), '-b', '127.0.0.1', '-w', out], { stdio: 'ignore' });
   const socket = createSocket('udp4');
   try {
@@ -99,16 +84,6 @@ async function collectedByNfcapd(datagrams: readonly Uint8Array[]): Promise<stri
     await once(nfcapd, 'exit');
   }
   return out;
-}
-
-/** Bytes that wait in the kernel for the socket of a port, or null if there is no such socket. */
-function waitingBytes(port: number): number | null {
-  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  for (const line of readFileSync('/proc/net/udp', 'utf8').split('\n')) {
-    const [, local, , , queues] = line.trim().split(/\s+/);
-    if (local?.endsWith(suffix)) return Number.parseInt(queues.split(':')[1], 16);
-  }
-  return null;
 }
 
 test.for([5, 9, 10])('ExportDecoder reads version %i of softflowd as nfcapd does', async (version) => {

@@ -1,7 +1,8 @@
 /**
  * Hostile input: every strict prefix, every flipped bit, and random mutations of captures and of
  * flow exports. The promise is that there is no untyped error, no packet outside its memory, and an
- * end. The full form (BLOOMERY_EFFORT=20) makes ten million mutations.
+ * end. The full form (BLOOMERY_EFFORT=20) makes ten million mutations, five of captures and five of
+ * datagrams: 240 s and 126 s in November 2026, on a machine with a load of 12.
  *
  * BLOOMERY_DATA names a folder whose `captures` holds real captures. BLOOMERY_TCPDUMP_TESTS names
  * the folder `tests` of a checkout of tcpdump, whose captures are malformed on purpose.

@@ -14,11 +14,14 @@ import { promisify } from 'node:util';
 import { SpaceSockets } from '@bloomery/testkit/network/space-sockets';
 import { type Space, VirtualNetwork, whyNoNetwork } from '@bloomery/testkit/network/virtual-network';
 import { describe, expect, test } from 'vitest';
+import { CaptureWriter } from '../../src/capture/index.ts';
+import { LoopDetector } from '../../src/loops/loop-detector.ts';
 import { PathShim } from '../../src/loops/path-shim.ts';
 import { Router, type RouterOptions } from '../../src/routers/router.ts';
 import { machineClock } from '../../src/routers/router-clock.ts';
 import { TunDevice } from '../../src/routers/tun-device.ts';
 import { UdpPorts } from '../../src/routers/udp-ports.ts';
+import { eachBatch } from '../loops/build-capture.ts';
 
 const run = promisify(execFile);
 const PORT = 4791;
@@ -60,28 +63,61 @@ describe.skipIf(why !== null)(`real networks${why === null ? '' : ` (skipped: ${
     expect(dropped.malformed).toBe(0);
   });
 
+  test('a TUN device drops packets when too many wait, and takes them again afterwards', async () => {
+    await using line = await LineOfTwo.start({});
+    const packet = new Uint8Array(1400).fill(0x45, 0, 1);
+    // All at once: its program cannot read before this function returns.
+    for (let i = 0; i < 2000; i++) line.devices[1]!.send(packet);
+    expect(line.devices[1]!.dropped).toBeGreaterThan(2000 - (2 * 2 ** 20) / 1400);
+    expect(await line.ping(3, 0.05)).toContain('3 received');
+  });
+
   test.each([
     ['TTL alone ends a packet after 63 datagrams', undefined, 63],
     ['the filter ends it when it comes back', 1, 3],
     ['the filter with two repetitions ends it one router later', 2, 4],
-  ])('three routers that route in a circle: %s', async (_, repeats, hops) => {
+  ])('three routers that route in a circle: %s, in IPv4 and IPv6', async (_, repeats, hops) => {
     await using ring = await RingOfThree.start(repeats);
     const pings = 5;
-    await ring.pingLoop(pings);
-    await ring.quiet(pings);
-    expect(await ring.datagramsByKernel()).toBe(pings * hops);
     const reason = repeats === undefined ? 'ttl' : 'loop';
-    expect(ring.drops(reason)).toBe(pings);
+    for (const [i, destination] of ['10.92.0.9', 'fd92::9'].entries()) {
+      const total = (i + 1) * pings;
+      await ring.pingLoop(pings, destination);
+      await ring.quiet(total);
+      expect(await ring.datagramsByKernel()).toBe(total * hops);
+      expect(ring.drops(reason)).toBe(total);
+    }
     // A loop of 3 routers and r = 1 or 2: the packet ends in its second turn.
     if (repeats !== undefined) expect(hops).toBeLessThan(2 * 3);
   });
 
+  test('LoopDetector finds real loops of IPv4 and IPv6 in the packets that one router saw', async () => {
+    await using ring = await RingOfThree.start(undefined);
+    for (const [i, destination] of ['10.92.0.9', 'fd92::9'].entries()) {
+      await ring.pingLoop(3, destination);
+      await ring.quiet(3 * (i + 1));
+    }
+    // Answered pings of the same routers are no loop.
+    expect(await ring.pingFar(3, 'fd91:0:0:2::1')).toContain('3 received');
+    const detector = new LoopDetector();
+    eachBatch(ring.captured(), (batch, headers) => detector.take(batch, headers));
+    // The router sends each packet 21 times, and the first two do not count.
+    expect(detector.counts).toMatchObject({ looping: 2 * 3 * 19 });
+    const loop = { packets: 3, sightings: 57, length: 3, highestTtl: 63, lowestTtl: 3 };
+    expect(detector.loops().sort((a, b) => a.version - b.version)).toMatchObject([
+      { version: 4, destination: [0x0a5c0009], prefixBits: 32, ...loop },
+      { version: 6, destination: [0xfd920000, 0, 0, 9], prefixBits: 128, ...loop },
+    ]);
+  });
+
   test('the filter lets packets through that do not loop', async () => {
     await using ring = await RingOfThree.start(1);
-    const output = await ring.pingFar(20);
-    expect(output).toContain('20 packets transmitted, 20 received, 0% packet loss');
-    // Two routers forward, so 64 - 3 is left: the first, the second and the third one lower it.
-    expect(output).toContain('ttl=61');
+    for (const address of ['10.91.2.1', 'fd91:0:0:2::1']) {
+      const output = await ring.pingFar(20, address);
+      expect(output).toContain('20 packets transmitted, 20 received, 0% packet loss');
+      // Two routers forward, so 64 - 3 is left: the first, the second and the third one lower it.
+      expect(output).toContain('ttl=61');
+    }
     expect(ring.drops('loop')).toBe(0);
   });
 });
@@ -92,7 +128,7 @@ class LineOfTwo implements AsyncDisposable {
   recorded = 0;
   readonly #network: VirtualNetwork;
   readonly #spaces: Space[] = [];
-  readonly #devices: TunDevice[] = [];
+  readonly devices: TunDevice[] = [];
 
   private constructor(network: VirtualNetwork) {
     this.#network = network;
@@ -115,7 +151,7 @@ class LineOfTwo implements AsyncDisposable {
       device.onPacket((packet) => line.router.receive(port, packet));
       line.router.route(`10.91.${i}.0/24`, port);
       line.#spaces.push(space);
-      line.#devices.push(device);
+      line.devices.push(device);
     }
     return line;
   }
@@ -137,19 +173,22 @@ class LineOfTwo implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.router.close();
-    for (const device of this.#devices) await device[Symbol.asyncDispose]();
+    for (const device of this.devices) await device[Symbol.asyncDispose]();
     await this.#network[Symbol.asyncDispose]();
   }
 }
 
 /**
  * Three routers, each in a namespace of its own with a TUN device and a UDP socket on a common
- * network. Packets to 10.92.0.0/16 go around in a circle; 10.91.N.0/24 is behind router N.
+ * network. Packets to 10.92.0.0/16 and fd92::/16 go around in a circle; 10.91.N.0/24 and
+ * fd91:0:0:N::/64 are behind router N.
  */
 class RingOfThree implements AsyncDisposable {
   readonly #network: VirtualNetwork;
   readonly #spaces: Space[] = [];
   readonly #routers: Router[] = [];
+  /** IP packets that router 0 sent, for `captured`. */
+  readonly #record: Uint8Array[] = [];
   readonly #closing: (() => unknown)[] = [];
 
   private constructor(network: VirtualNetwork) {
@@ -175,11 +214,15 @@ class RingOfThree implements AsyncDisposable {
       repeats === undefined
         ? undefined
         : new PathShim({ node: `r${i}`, bits: 64, hashes: 4, repeats, random: machineClock.random });
-    const router = new Router({ clock: machineClock, ...(shim && { shim }) } satisfies RouterOptions);
+    const router = new Router({
+      clock: machineClock,
+      ...(shim && { shim }),
+      ...(i === 0 && { record: (packet: Uint8Array) => this.#record.push(packet.slice()) }),
+    } satisfies RouterOptions);
     const { prefix } = space;
-    const addresses = [`10.91.${i}.1/24`];
+    const addresses = [`10.91.${i}.1/24`, `fd91:0:0:${i}::1/64`];
     const device = await TunDevice.open({ name: 'tun0', addresses, prefix });
-    for (const route of ['10.92.0.0/16', '10.91.0.0/16'])
+    for (const route of ['10.92.0.0/16', '10.91.0.0/16', 'fd92::/16', 'fd91::/48'])
       await inside(space, 'ip', 'route', 'add', route, 'dev', 'tun0');
     const host = router.attach(device);
     device.onPacket((packet) => router.receive(host, packet));
@@ -195,11 +238,11 @@ class RingOfThree implements AsyncDisposable {
       return port;
     };
     const [next, last] = [peer((i + 1) % 3), peer((i + 2) % 3)];
-    router.route('10.92.0.0/16', next);
+    for (const prefix of ['10.92.0.0/16', 'fd92::/16']) router.route(prefix, next);
     // The way from router 0 to the hosts of router 2 leads over router 1, and back.
-    router.route('10.91.0.0/16', i === 2 ? last : next);
-    if (i === 1) router.route('10.91.0.0/24', last);
-    router.route(`10.91.${i}.0/24`, host);
+    for (const prefix of ['10.91.0.0/16', 'fd91::/48']) router.route(prefix, i === 2 ? last : next);
+    if (i === 1) for (const prefix of ['10.91.0.0/24', 'fd91::/64']) router.route(prefix, last);
+    for (const prefix of [`10.91.${i}.0/24`, `fd91:0:0:${i}::/64`]) router.route(prefix, host);
     this.#routers.push(router);
     this.#closing.push(
       () => socket.close(),
@@ -210,13 +253,21 @@ class RingOfThree implements AsyncDisposable {
   }
 
   /** Sends pings that can never be answered. ping then ends with exit code 1. */
-  async pingLoop(count: number): Promise<void> {
-    const words = ['-c', `${count}`, '-i', '0.05', '-W', '0.2', '-n', '10.92.0.9'];
+  async pingLoop(count: number, destination: string): Promise<void> {
+    const words = ['-c', `${count}`, '-i', '0.05', '-W', '0.2', '-n', destination];
     await inside(this.#spaces[0]!, 'ping', ...words).catch(({ code }) => expect(code).toBe(1));
   }
 
-  pingFar(count: number): Promise<string> {
-    return ping(this.#spaces[0]!, '10.91.2.1', ['-c', `${count}`, '-i', '0.05', '-W', '5']);
+  pingFar(count: number, address: string): Promise<string> {
+    return ping(this.#spaces[0]!, address, ['-c', `${count}`, '-i', '0.05', '-W', '5']);
+  }
+
+  /** The packets that router 0 sent, as a capture of raw IP. */
+  captured(): Uint8Array {
+    const writer = new CaptureWriter({ format: 'pcap' });
+    for (const [i, bytes] of this.#record.entries())
+      writer.add({ seconds: 1, nanoseconds: i, bytes, linkType: 101 });
+    return writer.take();
   }
 
   /** Waits until all packets have ended. */
