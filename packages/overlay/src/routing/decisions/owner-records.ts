@@ -1,0 +1,110 @@
+/**
+ * The keys that one node owns in the second tier, and who holds them. Each member tells the owner
+ * which of its keys fall to it, and goes on telling, beat by beat, that this is all.
+ *
+ * What it promises. A "complete" answer without holders means that no member holds the key: the
+ * owner has heard from every member, within the lease, under the same list of members that the
+ * asker has, and each of them had told all of its keys. Otherwise the answer is not complete, and
+ * the asker says "unknown". An owner that has just started knows no member, so it is not complete
+ * either. A member that is silent for longer than the lease may be cut off with keys that it could
+ * not announce, so it ends completeness until it is heard again or is no longer a member.
+ *
+ * Holders are hints: the asker asks them. Those of a silent member are named as well, because the
+ * asker may reach it.
+ */
+
+import type { HashBits } from '../wire/message-bytes.ts';
+import type { Registration } from '../wire/owner-message.ts';
+import { hashName } from './route-table.ts';
+
+interface MemberEntry {
+  boot: number;
+  number: number;
+  view: string;
+  heardMs: number;
+  readonly keys: Set<string>;
+}
+
+export class OwnerRecords {
+  readonly #leaseMs: number;
+  readonly #members = new Map<string, MemberEntry>();
+  readonly #holders = new Map<string, Set<string>>();
+
+  constructor(leaseMs: number) {
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Keys that are known here. */
+  get size(): number {
+    return this.#holders.size;
+  }
+
+  /** Takes the message of a member. Returns false if it does not follow the last one. */
+  take(member: string, registration: Registration, nowMs: number): boolean {
+    const { kind, boot, base, number, added, removed } = registration;
+    let entry = this.#members.get(member);
+    if (entry !== undefined && boot < entry.boot) {
+      // Either the message is late, or the member's clock was set back. In the second case it goes
+      // on, and is believed when the lease of its earlier life is over.
+      if (nowMs - entry.heardMs <= this.#leaseMs) return false;
+      this.forget(member);
+      entry = undefined;
+    }
+    // A message that came late says nothing about the present, so it does not renew the lease.
+    if (entry !== undefined && boot === entry.boot && number < entry.number) return false;
+    if (kind === 'state') {
+      this.forget(member);
+      entry = { boot, number, view: '', heardMs: nowMs, keys: new Set() };
+      this.#members.set(member, entry);
+    }
+    if (entry === undefined || entry.boot !== boot) return false;
+    const isRepeated = kind === 'changes' && number === entry.number && base !== number;
+    if (kind === 'changes' && !isRepeated && base !== entry.number) return false;
+    for (const hash of added) this.#add(member, entry, hashName(hash));
+    for (const hash of removed) this.#remove(member, entry, hashName(hash));
+    entry.number = number;
+    entry.view = hashName(registration.view);
+    entry.heardMs = nowMs;
+    return true;
+  }
+
+  /** Drops all that is known of a member. */
+  forget(member: string): void {
+    const entry = this.#members.get(member);
+    if (entry === undefined) return;
+    for (const key of entry.keys) this.#remove(member, entry, key);
+    this.#members.delete(member);
+  }
+
+  /** Members with entries, for the owner to forget those that have left. */
+  known(): string[] {
+    return [...this.#members.keys()];
+  }
+
+  holders(hash: HashBits): readonly string[] {
+    return [...(this.#holders.get(hashName(hash)) ?? [])];
+  }
+
+  /** Whether all these members were heard lately under this view. */
+  isComplete(members: readonly string[], view: HashBits, nowMs: number): boolean {
+    const name = hashName(view);
+    return members.every((member) => {
+      const entry = this.#members.get(member);
+      return entry !== undefined && entry.view === name && nowMs - entry.heardMs <= this.#leaseMs;
+    });
+  }
+
+  #add(member: string, entry: MemberEntry, key: string): void {
+    entry.keys.add(key);
+    const holders = this.#holders.get(key);
+    if (holders === undefined) this.#holders.set(key, new Set([member]));
+    else holders.add(member);
+  }
+
+  #remove(member: string, entry: MemberEntry, key: string): void {
+    entry.keys.delete(key);
+    const holders = this.#holders.get(key);
+    holders?.delete(member);
+    if (holders?.size === 0) this.#holders.delete(key);
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * A node of a rooted tree that finds services (survey 6.1, the Ninja service discovery): it knows
+ * its own services exactly, and a filter for each child of everything below it. The union of all is
+ * what it tells its parent.
+ *
+ * Soft state. A child tells its filter again and again, and one that was not heard for a lease is
+ * dropped. Withdrawn services vanish in the same way: the next filter lacks them. A node with a
+ * silent child is not complete, and tells its parent so with its filter. While the root is not
+ * complete, a search that finds nothing ends with "unknown" and not with "absent".
+ *
+ * The rule of a search: look here, then below each child whose filter has the query, then at the
+ * parent, which does the same without the child that the query came from. The way back after a
+ * false positive is the way it came. All filters of a tree have one size, so those near the root
+ * are the fullest; one that is full says yes to everything, and then all children are asked, which
+ * is slow and right.
+ *
+ * The expected number of nodes that a search below the root visits in vain is the sum of the rates
+ * of all filters below it. For a filter of a child has no bit that its parent's lacks, so a key
+ * that passes the child has passed the parent.
+ */
+
+import { BloomFilter } from 'bloomery';
+import { type Attributes, matches, pairKeys, queryKeys, subsetKeys } from './attributes.ts';
+
+export interface TreeOptions {
+  /** The bits and hashes of every filter in the tree. */
+  readonly bits: number;
+  readonly hashes: number;
+  /** The longest subset of attributes that is a key; 1 for pairs, which queries ask as a filter. */
+  readonly subsets: number;
+  /** How long a child that is silent is believed. */
+  readonly leaseMs: number;
+}
+
+interface Child {
+  readonly filter: BloomFilter;
+  readonly isComplete: boolean;
+  readonly heardMs: number;
+}
+
+export class TreeNode {
+  readonly #options: TreeOptions;
+  readonly #services = new Map<string, Attributes>();
+  readonly #children = new Map<string, Child | null>();
+
+  constructor(options: TreeOptions) {
+    this.#options = options;
+  }
+
+  announce(name: string, attributes: Attributes): void {
+    this.#services.set(name, attributes);
+  }
+
+  withdraw(name: string): boolean {
+    return this.#services.delete(name);
+  }
+
+  /** Takes the filter of a child, and whether it knows everything below it. */
+  takeChild(child: string, filter: BloomFilter, isComplete: boolean, nowMs: number): void {
+    this.#children.set(child, { filter, isComplete, heardMs: nowMs });
+  }
+
+  /** Drops the filters of children that were silent for longer than the lease. */
+  expire(nowMs: number): void {
+    for (const [name, child] of this.#children)
+      if (child !== null && nowMs - child.heardMs > this.#options.leaseMs) this.#children.set(name, null);
+  }
+
+  /** A child has left for good, and is not missed. */
+  dropChild(child: string): void {
+    this.#children.delete(child);
+  }
+
+  /** Everything here and below: the filter for the parent. */
+  unified(): BloomFilter {
+    const { bits, hashes, subsets } = this.#options;
+    const filter = new BloomFilter({ bits, hashes });
+    for (const attributes of this.#services.values())
+      filter.addMany(subsets === 1 ? pairKeys(attributes) : subsetKeys(attributes, subsets));
+    for (const child of this.#children.values()) if (child !== null) filter.merge(child.filter);
+    return filter;
+  }
+
+  /** The filter that a query is. */
+  queryFilter(query: Attributes): BloomFilter {
+    const { bits, hashes, subsets } = this.#options;
+    const filter = new BloomFilter({ bits, hashes });
+    filter.addMany(subsets === 1 ? pairKeys(query) : queryKeys(query, subsets));
+    return filter;
+  }
+
+  /** The own services that have all pairs of a query. */
+  here(query: Attributes): string[] {
+    return [...this.#services].filter(([, service]) => matches(service, query)).map(([name]) => name);
+  }
+
+  /** The children below which the query may be answered, except one. */
+  below(asked: BloomFilter, except: string | null = null): string[] {
+    return [...this.#children]
+      .filter(([name, child]) => name !== except && child !== null && asked.isSubsetOf(child.filter))
+      .map(([name]) => name);
+  }
+
+  /** Whether no child here or below is silent, so that a search that finds nothing is right. */
+  get isComplete(): boolean {
+    return [...this.#children.values()].every((child) => child?.isComplete === true);
+  }
+
+  /** The filter of a child, for estimates. */
+  childFilter(child: string): BloomFilter | null {
+    return this.#children.get(child)?.filter ?? null;
+  }
+}
