@@ -28,15 +28,15 @@ export interface OwnAnswer {
   readonly error?: 'http_request_error' | 'http_request_denied' | 'proxy_internal_error';
 }
 
-/** The fields of a text that is meant for one reader now, and for no store. */
-export function textFields(type: string, length: number): string[] {
+/** The fields of a text that is meant for one reader now, and for no store by default. */
+export function textFields(type: string, length: number, cacheControl = 'no-store'): string[] {
   return [
     'Content-Type',
     type,
     'Content-Length',
     String(length),
     'Cache-Control',
-    'no-store',
+    cacheControl,
     'X-Content-Type-Options',
     'nosniff',
   ];

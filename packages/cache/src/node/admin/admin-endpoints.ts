@@ -13,9 +13,13 @@
  * - A web page in the operator's own browser also connects from loopback. Against DNS rebinding
  *   (the page's own name now leads to 127.0.0.1), the Host must be an address, localhost or a
  *   configured name. Against plain cross-site requests, no response may be read by another origin
- *   (no CORS, `Cross-Origin-Resource-Policy`), `Sec-Fetch-Site` is obeyed, and POST needs the field
- *   `Bloomery-Admin`, which a page cannot send without asking first (a CORS preflight, which is
- *   refused).
+ *   (no CORS, `Cross-Origin-Resource-Policy`), `Sec-Fetch-Site` and `Origin` are obeyed, and POST
+ *   needs the field `Bloomery-Admin`, which a page cannot send without asking first (a CORS
+ *   preflight, which is refused).
+ * - POST needs the token as well (admin-token.ts), except from this machine and from no browser, to
+ *   a node whose operator set none.
+ * - A reverse proxy serves pages of other sites at its own address, and their script would have the
+ *   console's origin. The console's endpoints there are for programs alone.
  *
  * Where it breaks down: another reverse proxy on the same machine that adds none of those fields
  * makes outside clients look local. Then `--admin-listen` moves the endpoints to a port of their
@@ -23,21 +27,19 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isIP } from 'node:net';
 import { WarmError } from '../../peers/warming/warm-error.ts';
 import type { WarmUp } from '../../peers/warming/warm-up.ts';
 import { closeAfter } from '../../safety/node-internals.ts';
 import { textFields } from '../../safety/own-answer.ts';
-import { isUnkeyed } from '../../safety/unkeyed-fields.ts';
 import type { FleetPurge } from '../cache-node.ts';
+import { CONSOLE_ENDPOINTS, type NodeConsole } from '../console/node-console.ts';
 import { METRICS_TYPE } from '../metrics/metrics-text.ts';
+import { type AccessOptions, refusalOf } from './admin-access.ts';
+import { ADMIN_PREFIX, json, type Reply } from './admin-reply.ts';
 
-export const ADMIN_PREFIX = '/.bloomery/';
-export const ADMIN_FIELD = 'Bloomery-Admin';
-
-export interface AdminEndpointsOptions {
-  readonly allows: (address: string) => boolean;
-  readonly hosts: readonly string[];
+export interface AdminEndpointsOptions extends AccessOptions {
+  /** Whether the endpoints share their address with pages of other sites (a reverse proxy). */
+  readonly servesOthers: boolean;
   readonly stopping: () => boolean;
   /** Whether the node serves clients and will go on with it. */
   readonly ready: () => boolean;
@@ -50,6 +52,7 @@ export interface AdminEndpointsOptions {
   readonly purgeFleet: (url: string) => Promise<FleetPurge>;
   /** The warm-up of the node; throws a `WarmError` if it can have none. */
   readonly warmUp: () => Pick<WarmUp, 'status' | 'start' | 'stop'>;
+  readonly console: Pick<NodeConsole, 'answer' | 'page' | 'needsToken'>;
 }
 
 /**
@@ -66,37 +69,36 @@ export async function answerAdminRequest(
   client: string,
   options: AdminEndpointsOptions,
 ): Promise<void> {
-  const reply = await replyTo(request, client, options);
-  const body = Buffer.from(reply.body);
+  const reply = await replyTo(request, response, client, options);
+  if (reply === null) return;
+  const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body;
   // An unread body would be taken for the next request.
   if (!request.complete) closeAfter(response);
+  const { type = 'text/plain; charset=utf-8', cacheControl } = reply;
   response.writeHead(reply.status, [
-    ...textFields(reply.type ?? 'text/plain; charset=utf-8', body.length),
+    ...textFields(type, body.length, cacheControl),
     'Cross-Origin-Resource-Policy',
     'same-origin',
-    ...(reply.allow === undefined ? [] : ['Allow', reply.allow]),
+    ...(reply.fields ?? []),
   ]);
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-interface Reply {
-  readonly status: number;
-  readonly body: string;
-  readonly type?: string;
-  readonly allow?: string;
-}
-
+/** Returns null if the answer is being written already. */
 async function replyTo(
   request: IncomingMessage,
+  response: ServerResponse,
   client: string,
   options: AdminEndpointsOptions,
-): Promise<Reply> {
+): Promise<Reply | null> {
   const target = request.url ?? '';
   const query = target.indexOf('?');
   const endpoint = target.slice(ADMIN_PREFIX.length, query < 0 ? undefined : query);
   const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const page = pageName(endpoint);
+  const methods = page === null ? CONSOLE_ENDPOINTS.get(endpoint) : PAGE_METHODS;
   const wanted = endpoint === 'purge' || (endpoint === 'warm' && !isRead) ? 'POST' : 'GET';
-  if (!isAdminPath(target) || !ENDPOINTS.includes(endpoint))
+  if (!isAdminPath(target) || !(ENDPOINTS.includes(endpoint) || methods !== undefined))
     return {
       status: 404,
       body: `No such endpoint. There are: ${ENDPOINTS.map((name) => ADMIN_PREFIX + name).join(', ')}\n`,
@@ -107,14 +109,23 @@ async function replyTo(
     if (options.ready()) return { status: 200, body: 'ready\n' };
     return { status: 503, body: options.stopping() ? 'stopping\n' : 'starting\n' };
   }
-  const refusal = refusalOf(request, client, options);
+  const refusal = refusalOf(request, client, options, {
+    token: methods !== undefined && options.console.needsToken(endpoint),
+    noBrowser: methods !== undefined && page === null && options.servesOthers,
+  });
   if (refusal !== null) return refusal;
+  const parameters = new URLSearchParams(query < 0 ? '' : target.slice(query + 1));
+  if (methods !== undefined) {
+    if (!methods.includes(request.method ?? '')) return notFor(endpoint, methods.join(', '));
+    if (page === null) return options.console.answer(endpoint, parameters, request, response);
+    if (options.servesOthers) return { status: 409, body: NEEDS_PORT };
+    return options.console.page(page, request);
+  }
   if (wanted === 'GET' ? !isRead : request.method !== 'POST') {
-    return { status: 405, allow: wanted, body: `${ADMIN_PREFIX}${endpoint} is for ${wanted}.\n` };
+    return notFor(endpoint, wanted);
   }
   if (endpoint === 'metrics') return { status: 200, type: METRICS_TYPE, body: await options.metrics() };
   if (endpoint === 'status') return json(await options.status());
-  const parameters = new URLSearchParams(query < 0 ? '' : target.slice(query + 1));
   if (endpoint === 'warm') return warmReply(parameters, isRead, options);
   const url = parameters.get('url');
   if (url === null)
@@ -170,36 +181,22 @@ function amount(parameters: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-function refusalOf(request: IncomingMessage, client: string, options: AdminEndpointsOptions): Reply | null {
-  const { headers } = request;
-  const proxied = Object.keys(headers).find((name) => name === 'via' || isUnkeyed(name));
-  if (proxied !== undefined) return forbidden(`it came through a proxy (${proxied})`);
-  if (!options.allows(client)) return forbidden(`${client} is not in --admin-client`);
-  if (!isOwnHost(headers.host, options.hosts))
-    return forbidden('its Host is no address of this node (--admin-host adds one)');
-  const site = headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin' && site !== 'none')
-    return forbidden('another web site asked for it');
-  if (request.method === 'POST' && headers[ADMIN_FIELD.toLowerCase()] === undefined) {
-    return forbidden(`the field ${ADMIN_FIELD} is missing (curl -X POST -H '${ADMIN_FIELD}: 1' …)`);
-  }
-  return null;
+/**
+ * The name of a file of the console's page: empty for the page itself, `..` for the page without
+ * its last slash, null for all other endpoints.
+ */
+function pageName(endpoint: string): string | null {
+  if (endpoint === 'console') return '..';
+  return endpoint.startsWith('console/') ? endpoint.slice('console/'.length) : null;
 }
 
-/** An address cannot be rebound, and browsers do not look up localhost in the DNS. */
-function isOwnHost(host: string | undefined, known: readonly string[]): boolean {
-  if (host === undefined) return true; // HTTP/1.0: no browser
-  const name = host.replace(/:\d*$/, '').toLowerCase();
-  if (name.startsWith('[')) return name.endsWith(']') && isIP(name.slice(1, -1)) === 6;
-  return isIP(name) === 4 || name === 'localhost' || known.includes(name);
-}
+const PAGE_METHODS = ['GET', 'HEAD'];
+const NEEDS_PORT = `This node serves pages of other sites at this address (--upstream), and their scripts could use the console.
+Give the console an address of its own: --admin-listen 127.0.0.1:PORT
+`;
 
-function forbidden(why: string): Reply {
-  return { status: 403, body: `Refused: ${why}.\n` };
-}
-
-function json(value: unknown): Reply {
-  return { status: 200, type: 'application/json', body: `${JSON.stringify(value, null, 2)}\n` };
+function notFor(endpoint: string, methods: string): Reply {
+  return { status: 405, fields: ['Allow', methods], body: `${ADMIN_PREFIX}${endpoint} is for ${methods}.\n` };
 }
 
 const ENDPOINTS = ['health', 'ready', 'status', 'metrics', 'purge', 'warm'];

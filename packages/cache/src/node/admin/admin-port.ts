@@ -15,7 +15,9 @@ import type { Log } from '../log/log.ts';
 import { type AdminEndpointsOptions, answerAdminRequest } from './admin-endpoints.ts';
 
 /** The node, as the admin endpoints ask it. */
-export interface AdminPortOptions extends Omit<AdminEndpointsOptions, 'allows' | 'hosts'> {
+export interface AdminPortOptions extends Omit<AdminEndpointsOptions, 'allows' | 'hosts' | 'servesOthers'> {
+  /** The token of a node whose operator set none. */
+  readonly drawnToken: string;
   readonly name: () => string;
   readonly log: Log;
   /** The limits, which a reload changes in place. */
@@ -34,19 +36,15 @@ export class AdminPort {
   }
 
   /** Takes the clients and hosts of a configuration. */
-  configure({ adminClients, adminHosts }: NodeConfig): void {
+  configure({ adminClients, adminHosts, adminListen, adminToken, upstreams }: NodeConfig): void {
     const admins = new ClientGuard({ allow: adminClients });
-    const { stopping, ready, metrics, status, purge, purgeFleet, warmUp } = this.#options;
+    const { name: _name, log: _log, limits: _limits, drawnToken, ...endpoints } = this.#options;
+    endpoints.token.use(adminToken?.text ?? drawnToken, adminToken !== null);
     this.#endpoints = {
       allows: (address) => admins.allows(address),
       hosts: adminHosts,
-      stopping,
-      ready,
-      metrics,
-      status,
-      purge,
-      purgeFleet,
-      warmUp,
+      servesOthers: upstreams.length > 0 && adminListen === null,
+      ...endpoints,
     };
   }
 

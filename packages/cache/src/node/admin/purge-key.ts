@@ -6,8 +6,8 @@
 import { cacheKey } from '../../policy/cache-key.ts';
 import type { Router } from '../../proxy/route.ts';
 
-/** Returns the key. Throws a `TypeError` that says what was expected. */
-export function purgeKey(text: string, router: Router): string {
+/** Returns the key. Throws a `TypeError` that says what was expected, to do what. */
+export function purgeKey(text: string, router: Router, what: 'purge' | 'look up' = 'purge'): string {
   if (text.startsWith('/')) {
     const route = router.route(text);
     if ('key' in route) return route.key;
@@ -18,7 +18,7 @@ export function purgeKey(text: string, router: Router): string {
   const root = match === null ? '' : `${scheme}://${match[2]}/`;
   if (match === null || !URL.canParse(root))
     throw new TypeError(
-      `Cannot purge: expected an http or https URL, got ${JSON.stringify(text.slice(0, 200))}`,
+      `Cannot ${what}: expected an http or https URL, got ${JSON.stringify(text.slice(0, 200))}`,
     );
   // Normalised as in the routing of a request: 127.1 is 127.0.0.1, and names are in lower case.
   return cacheKey(scheme, new URL(root).host, match[3]);

@@ -42,6 +42,7 @@ import {
   wholeNumberOf,
 } from './setting-reader.ts';
 import { printSquids, readSquids, type SquidConfig } from './squid-config.ts';
+import { printToken, readToken } from './token-config.ts';
 import { parseUpstream, type UpstreamConfig } from './upstream-config.ts';
 
 export interface NodeConfig {
@@ -66,6 +67,10 @@ export interface NodeConfig {
   readonly adminClients: NetworkList;
   readonly adminHosts: readonly string[];
   readonly adminListen: ListenAddress | null;
+  /** The operator's token for changes, and the file that it is from; null if there is none. */
+  readonly adminToken: { readonly text: string; readonly file: string | null } | null;
+  /** Whether the console shows URLs. */
+  readonly consoleUrls: boolean;
   readonly addresses: {
     readonly allowPrivate: boolean;
     readonly allow: NetworkList;
@@ -155,6 +160,8 @@ export function printConfig(config: NodeConfig): string {
     adminClient: config.adminClients,
     adminHost: config.adminHosts,
     adminListen: config.adminListen === null ? undefined : formatListen(config.adminListen),
+    ...printToken(config.adminToken),
+    consoleUrls: config.consoleUrls,
     allowPrivate: config.addresses.allowPrivate,
     allowAddress: config.addresses.allow,
     denyAddress: config.addresses.deny,
@@ -223,6 +230,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
       /^[!#$%&'*+.^_`|~\w-]{1,64}$/,
       'a name of letters, digits, dots and dashes, up to 64 of them',
     ) ?? null;
+  const accessLog = reader.path('accessLog');
   const peers = readPeers(reader, written, { listen, problems, warnings });
   const certificates = peers?.certificates ?? null;
   const rules = {
@@ -246,6 +254,8 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
     adminClients: networks(reader, 'adminClient') ?? parseNetworks('loopback'),
     adminHosts: (reader.list('adminHost', hostName) ?? []).map((host) => host.toLowerCase()),
     adminListen: reader.one('adminListen', (text) => parseListen(text, false)) ?? null,
+    adminToken: readToken(reader, problems),
+    consoleUrls: reader.switch('consoleUrls') ?? accessLog !== null,
     addresses: {
       allowPrivate: reader.switch('allowPrivate') ?? false,
       allow: networks(reader, 'allowAddress') ?? [],
@@ -254,7 +264,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
     verifyDigests: reader.switch('verifyDigests') ?? true,
     metadataOrigins: reader.list('metadataOrigin', parseMetadataOrigin) ?? [],
     workers: reader.number('workers', wholeNumberOf, 1, 64) ?? 1,
-    accessLog: reader.path('accessLog'),
+    accessLog,
     logLevel: reader.choice('logLevel', ['debug', 'info', 'warn', 'error']) ?? 'info',
     logFormat: reader.choice('logFormat', ['json', 'text']) ?? (process.stderr.isTTY ? 'text' : 'json'),
     limits: reader.limits(),

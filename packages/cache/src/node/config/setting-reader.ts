@@ -213,7 +213,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : refuse('text', value);
 }
 
-function refuse(expected: string, got: unknown): never {
+export function refuse(expected: string, got: unknown): never {
   throw new TypeError(
     `expected ${expected}, got ${typeof got === 'string' ? JSON.stringify(got) : got === undefined ? 'nothing' : JSON.stringify(got)}`,
   );
