@@ -252,6 +252,7 @@ class NeighbourFetch implements SourceFetch {
       this.#isHot = ask.isHot;
       this.#sender = ask.neighbour;
       this.#length = expectedBodyLength(head);
+      this.#handler.onNeighbour?.(ask.neighbour.id ?? ask.neighbour.address);
       this.#handler.onHead(head);
     }
     if (this.#paused) ask.pause();

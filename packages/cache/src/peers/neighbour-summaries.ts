@@ -47,6 +47,19 @@ export interface SummaryMember {
   readonly keyId: number;
   /** The positions of its summary, or null before the first full state. */
   readonly positions: SummaryPositions | null;
+  /** The messages by which it came; absent if they are not known. */
+  readonly arrival?: SummaryArrival;
+}
+
+/** The messages by which a summary came. */
+export interface SummaryArrival {
+  /** Time at which it was current last, by `Clock.now`; null before the first full state. */
+  readonly currentAt: number | null;
+  /** Bytes of the last full state and of the last delta, as they came; null before the first. */
+  readonly fullBytes: number | null;
+  readonly deltaBytes: number | null;
+  /** Time at which a summary that was dropped is asked for again, by `Clock.now`, or null. */
+  readonly retryAt: number | null;
 }
 
 interface Place {

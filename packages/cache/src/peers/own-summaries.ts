@@ -81,6 +81,11 @@ export class OwnSummaries implements SummarySink {
     return this.#inOrder()[0]!.summary.falsePositiveRate;
   }
 
+  /** The sizes of the first summary. */
+  get sizes(): Pick<OwnSummary, 'universe' | 'fullBytes' | 'deltaBytes'> {
+    return this.#inOrder()[0]!.summary;
+  }
+
   /** The version of each summary, in the order of the keyring. */
   get versions(): readonly KeyedVersion[] {
     return this.#inOrder().map(({ keys, summary }) => ({ keyId: keys.id, ...summary.version }));

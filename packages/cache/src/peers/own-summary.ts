@@ -15,7 +15,15 @@
 
 import { type Cancel, type Clock, MAX_MESSAGE_BYTES, type Transport } from '@bloomery/transport';
 import type { HashScheme, KeyHash } from 'bloomery';
-import { AT_REST, afterSending, SEND_LIMITS, type SendLimits, SetPublisher, shouldSend } from 'bloomery/wire';
+import {
+  AT_REST,
+  afterSending,
+  readSyncMessage,
+  SEND_LIMITS,
+  type SendLimits,
+  SetPublisher,
+  shouldSend,
+} from 'bloomery/wire';
 import {
   type Instant,
   type KeeperStep,
@@ -83,6 +91,8 @@ export class OwnSummary {
   #isClosed = false;
   #updates = 0;
   #bytes = 0;
+  #fullBytes: number | null = null;
+  #deltaBytes: number | null = null;
 
   constructor(options: OwnSummaryOptions) {
     const { transport, clock, keyId, scheme, neighbours, limits, falseCandidates } = options;
@@ -168,6 +178,20 @@ export class OwnSummary {
     return this.#publisher.size / this.#publisher.universe;
   }
 
+  get universe(): number {
+    return this.#publisher.universe;
+  }
+
+  /** Bytes of the whole summary as it was sent last, or the size that it would have about. */
+  get fullBytes(): number {
+    return this.#fullBytes ?? estimatedFullBytes(this.#publisher.size, this.#publisher.universe);
+  }
+
+  /** Bytes of the last delta, or null before the first. */
+  get deltaBytes(): number | null {
+    return this.#deltaBytes;
+  }
+
   get version(): SummaryVersion {
     const { epoch, sequence } = this.#publisher.generation;
     return { epoch: Number(epoch), sequence };
@@ -224,7 +248,11 @@ export class OwnSummary {
     const finish = (message: Uint8Array | null) => {
       this.#isRunning = false;
       this.#keeper.finish(message, this.#now());
-      if (message !== null) this.#send(message);
+      if (message !== null) {
+        if (isFullState(message)) this.#fullBytes = message.length;
+        else this.#deltaBytes = message.length;
+        this.#send(message);
+      }
       this.#wakeAfter(0);
     };
     work.run(steps, finish, (error) => {
@@ -273,7 +301,10 @@ export class OwnSummary {
     return new Promise((resolve, reject) => {
       work.run(
         this.#publisher.answerInSteps(request),
-        (answer) => resolve(answer ?? new Uint8Array(0)),
+        (answer) => {
+          if (answer !== null && isFullState(answer)) this.#fullBytes = answer.length;
+          resolve(answer ?? new Uint8Array(0));
+        },
         reject,
       );
     });
@@ -289,3 +320,18 @@ export class OwnSummary {
     });
   }
 }
+
+/** Whether a message of the session about the set, which has version 2, carries all of it. */
+function isFullState(message: Uint8Array): boolean {
+  return readSyncMessage(message, 2).type === 'full';
+}
+
+/** Entropy of a random set, which the coder comes near to, and the head of the message. */
+function estimatedFullBytes(size: number, universe: number): number {
+  const share = size / universe;
+  if (share <= 0 || share >= 1) return HEAD_BYTES;
+  const bits = -share * Math.log2(share) - (1 - share) * Math.log2(1 - share);
+  return HEAD_BYTES + Math.ceil((universe * bits) / 8);
+}
+
+const HEAD_BYTES = 64;

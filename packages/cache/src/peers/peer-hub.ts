@@ -32,6 +32,7 @@ import {
 import { OwnerTracker } from './decisions/owner-tracker.ts';
 import { choosePeers, describePlan, ownerDeadlineMs } from './decisions/peer-choice.ts';
 import { type AskEnd, PeerScore } from './decisions/peer-score.ts';
+import { type KeyLook, lookAtSummary, unknownPeer } from './looking/key-look.ts';
 import { NeighbourLink } from './neighbour-link.ts';
 import type {
   GiveUp,
@@ -45,7 +46,7 @@ import type {
 } from './neighbour-port.ts';
 import { NeighbourSummaries, type SummaryMember, type SummaryPositions } from './neighbour-summaries.ts';
 import type { SummaryVersion } from './objects/object-response.ts';
-import { generationName, keyName, type PeerReport } from './peer-report.ts';
+import { generationName, keyName, type NeighbourTotals, type PeerReport, untilOf } from './peer-report.ts';
 import { SlicedWork } from './sliced-work.ts';
 
 /** The topic of questions to the owner of a key. */
@@ -117,6 +118,8 @@ export class PeerHub implements NeighbourDirectory {
   readonly #hedges = new HedgeBudget();
   readonly #cancels: Cancel[] = [];
   #ownerQuestions = 0;
+  /** The counts of neighbours that are gone. */
+  #gone: NeighbourTotals = { summaryBytes: 0, trueHits: 0, falseHits: 0 };
 
   constructor(options: PeerHubOptions) {
     const { transport, clock, keyring } = options;
@@ -240,16 +243,52 @@ export class PeerHub implements NeighbourDirectory {
     }
   }
 
+  /** A look at the summaries for people. It counts nothing. The owner is the id of a node. */
+  look(hashes: readonly KeyedHash[]): KeyLook {
+    const { groups } = this.#options;
+    const now = this.#options.clock.monotonic();
+    const peers = [...this.#links.values()].map((link) => {
+      const looks = link.followers.flatMap(({ keyId, positions }) => {
+        const hash = hashes.find((each) => each.keyId === keyId);
+        const why = link.masked ?? link.score.doubt(now);
+        return hash === undefined ? [] : [lookAtSummary(plain(link), positions, hash, why)];
+      });
+      // Two summaries while the operator changes the secret: one "maybe" is enough.
+      return (
+        looks.find(({ answer }) => answer === 'maybe') ??
+        looks.find(({ answer }) => answer === 'no') ??
+        unknownPeer(plain(link), link.masked)
+      );
+    });
+    const beyond = groups?.owners(hashes) ?? [];
+    const [owner] = beyond.length > 0 ? [] : this.#ownersOf(this.#hashForOwner(hashes));
+    const order = this.plan(hashes, true).asks.map(({ neighbour }) => neighbour.address);
+    return {
+      owner: beyond[0]?.neighbour.address ?? this.#addressOf(owner ?? ''),
+      peers,
+      order: [...order, ...beyond.map(({ neighbour }) => neighbour.address)],
+    };
+  }
+
+  /** The address of a node by its id; the id itself for this node. */
+  #addressOf(id: string): string | null {
+    if (id === this.#options.transport.self.id) return id;
+    for (const link of this.#links.values()) if (link.id === id) return link.address;
+    return null;
+  }
+
   /** The neighbours; the caller knows where their addresses come from. */
   peerReports(): Omit<PeerReport, 'source' | 'dnsName'>[] {
     const now = this.#options.clock.monotonic();
     // A link is told when its state changes. The reason changes more often, with each attempt.
-    const reasons = new Map(this.#options.transport.peers().map(({ address, why }) => [address, why]));
+    const known = new Map(this.#options.transport.peers().map((peer) => [peer.address, peer]));
+    const wallMs = this.#options.clock.now();
     return [...this.#links.values()].map((link) => {
       const { score, followers } = link;
-      const masked = (link.state === 'down' ? reasons.get(link.address) : null) ?? link.masked;
+      const masked = (link.state === 'down' ? known.get(link.address)?.why : null) ?? link.masked;
       const { latencies, guesses, troubles } = score;
       const doubt = score.doubt(now);
+      const { arrival, positions } = followers.find((each) => each.positions !== null) ?? followers[0]!;
       return {
         address: link.address,
         id: link.id,
@@ -279,8 +318,23 @@ export class PeerHub implements NeighbourDirectory {
             ? null
             : { median: latencies.quantileMs(0.5), p95: latencies.quantileMs(0.95) },
         objectBytes: link.objectBytes,
+        kind: 'bloomery',
+        group: known.get(link.address)?.group ?? null,
+        isLeader: false,
+        summaryAt: arrival?.currentAt ?? null,
+        fullBytes: arrival?.fullBytes ?? null,
+        deltaBytes: arrival?.deltaBytes ?? null,
+        universe: positions?.universe ?? null,
+        maskedUntil: masked === null ? untilOf(score.waitMs(now), wallMs) : (arrival?.retryAt ?? null),
       };
     });
+  }
+
+  /** Counts over all neighbours, also over those that are gone. */
+  get totals(): NeighbourTotals {
+    let totals = this.#gone;
+    for (const link of this.#links.values()) totals = withLink(totals, link);
+    return totals;
   }
 
   /** Messages to owners of keys that are other nodes. Each gets an answer, unless one is lost. */
@@ -330,6 +384,7 @@ export class PeerHub implements NeighbourDirectory {
     const before = link?.state;
     if (peer.state === 'gone') {
       link?.close();
+      if (link !== undefined) this.#gone = withLink(this.#gone, link);
       this.#links.delete(peer.address);
       if (link?.score.isTainted) this.#left.set(peer.address, link.score);
     } else if (link === undefined) {
@@ -412,6 +467,19 @@ export class PeerHub implements NeighbourDirectory {
   #isUsable(node: string): boolean {
     return node === this.#options.transport.self.id || this.find(node) !== null;
   }
+}
+
+function plain({ address, id }: HubLink): { readonly address: string; readonly id: string | null } {
+  return { address, id };
+}
+
+function withLink(totals: NeighbourTotals, { summaryBytes, score }: HubLink): NeighbourTotals {
+  const { trueHits, falseHits } = score.guesses;
+  return {
+    summaryBytes: totals.summaryBytes + summaryBytes,
+    trueHits: totals.trueHits + trueHits,
+    falseHits: totals.falseHits + falseHits,
+  };
 }
 
 function sumOf(numbers: readonly number[]): number {

@@ -33,6 +33,11 @@ export function generationName(version: SummaryVersion | null): string | null {
   return version === null ? null : `${version.epoch}.${version.sequence}`;
 }
 
+/** The time at which a wait ends, or null if there is none or its end is unknown. */
+export function untilOf(waitMs: number | null, now: number): number | null {
+  return waitMs === null || waitMs <= 0 ? null : Math.round(now + waitMs);
+}
+
 /** One neighbour, as this node sees it. */
 export interface PeerReport {
   /** The URL of its peer port. */
@@ -81,6 +86,37 @@ export interface PeerReport {
   readonly latencyMs: { readonly median: number; readonly p95: number } | null;
   /** Bytes of objects that came from it. */
   readonly objectBytes: number;
+  readonly kind: 'bloomery' | 'squid';
+  /** The group of nodes that it says it is in, or null. */
+  readonly group: string | null;
+  /** Whether it leads that group, as far as this node knows. */
+  readonly isLeader: boolean;
+  /** Time at which the summary that is held here was current last, in ms since 1970, or null. */
+  readonly summaryAt: number | null;
+  /** Bytes of its last full state and of its last delta, as they came; null before the first. */
+  readonly fullBytes: number | null;
+  readonly deltaBytes: number | null;
+  /** Number of positions of its summary, or of bits of a Squid's digest; null without one. */
+  readonly universe: number | null;
+  /** Time at which a masked neighbour is asked again, in ms since 1970, or null if unknown. */
+  readonly maskedUntil: number | null;
+}
+
+/** Counts over all neighbours since the start, also over those that are gone. */
+export interface NeighbourTotals {
+  readonly summaryBytes: number;
+  readonly trueHits: number;
+  readonly falseHits: number;
+}
+
+/** The totals of neighbours that never leave. */
+export function totalsOf(peers: readonly PeerReport[]): NeighbourTotals {
+  const sum = (name: keyof NeighbourTotals) => peers.reduce((total, peer) => total + peer[name], 0);
+  return {
+    summaryBytes: sum('summaryBytes'),
+    trueHits: sum('trueHits'),
+    falseHits: sum('falseHits'),
+  };
 }
 
 /** The summary that this node publishes. */
@@ -101,6 +137,12 @@ export interface OwnSummaryReport {
   readonly generation: string;
   readonly updates: number;
   readonly bytesPublished: number;
+  /** Bytes of the whole summary as last sent, or as it would be sent about. */
+  readonly fullBytes: number;
+  /** Bytes of the last delta, or null before the first. */
+  readonly deltaBytes: number | null;
+  /** Number of positions of the summary. */
+  readonly universe: number;
   /** Messages from this node to owners of keys that are other nodes. */
   readonly ownerQuestions: number;
   /** Objects that were served to neighbours, and their bytes. */
@@ -147,6 +189,7 @@ export interface GroupsReport extends Omit<GroupReport, 'up' | 'isOwner'> {
 export interface FleetReport {
   readonly own: Omit<OwnSummaryReport, 'objectsServed' | 'bytesServed'>;
   readonly peers: readonly PeerReport[];
+  readonly totals: NeighbourTotals;
   /** The names of `--peers-dns`, and how their look-ups go. */
   readonly dns: readonly DnsReport[];
   /** The connection to the server of `--nats`, or null without it. */

@@ -28,7 +28,12 @@
 
 import type { Cancel, Clock, Transport } from '@bloomery/transport';
 import { SetSubscriber, type SyncOutcome } from 'bloomery/wire';
-import type { NeighbourSummaries, SummaryMember, SummaryPositions } from './neighbour-summaries.ts';
+import type {
+  NeighbourSummaries,
+  SummaryArrival,
+  SummaryMember,
+  SummaryPositions,
+} from './neighbour-summaries.ts';
 import type { SummaryVersion } from './objects/object-response.ts';
 import type { SlicedWork } from './sliced-work.ts';
 
@@ -83,6 +88,11 @@ export class SummaryFollower implements SummaryMember {
   /** The time before which no request is sent, and the timer of one that waits for it. */
   #askAt = 0;
   #cancelAsk: Cancel | null = null;
+  /** The kind of the last change that a message made. */
+  #lastChange: 'reset' | 'delta' = 'reset';
+  #currentAt: number | null = null;
+  #fullBytes: number | null = null;
+  #deltaBytes: number | null = null;
 
   constructor(address: string, keyId: number, parts: SummaryFollowerParts, heard: (bytes: number) => void) {
     this.address = address;
@@ -95,6 +105,16 @@ export class SummaryFollower implements SummaryMember {
   /** The positions of the summary, or null before the first full state. */
   get positions(): SummaryPositions | null {
     return this.#subscriber.generation === undefined ? null : this.#subscriber;
+  }
+
+  get arrival(): SummaryArrival {
+    const { clock } = this.#parts;
+    return {
+      currentAt: this.#currentAt,
+      fullBytes: this.#fullBytes,
+      deltaBytes: this.#deltaBytes,
+      retryAt: this.#retryAt === null ? null : clock.now() + this.#retryAt - clock.monotonic(),
+    };
   }
 
   /** Whether the neighbour publishes a kind of summary that this node cannot read, and no other. */
@@ -132,7 +152,7 @@ export class SummaryFollower implements SummaryMember {
       this.#subscriber.receiveInSteps(bytes),
       (outcome) => {
         this.#isAsking = false;
-        this.#received(outcome, false);
+        this.#received(outcome, false, bytes.length);
         this.ask();
       },
       () => {
@@ -188,7 +208,7 @@ export class SummaryFollower implements SummaryMember {
       this.#subscriber.receiveInSteps(bytes),
       (outcome) => {
         this.#waitingBytes -= length;
-        this.#received(outcome, isAnswer);
+        this.#received(outcome, isAnswer, length);
       },
       (error) => {
         this.#waitingBytes -= length;
@@ -202,7 +222,12 @@ export class SummaryFollower implements SummaryMember {
     return this.#retryAt !== null && this.#parts.clock.monotonic() < this.#retryAt;
   }
 
-  #received({ reply, verdict, problem }: SyncOutcome, isAnswer: boolean): void {
+  #received({ reply, verdict, problem }: SyncOutcome, isAnswer: boolean, bytes: number): void {
+    if (verdict === 'taken' || verdict === 'confirmed') this.#currentAt = this.#parts.clock.now();
+    if (verdict === 'taken') {
+      if (this.#lastChange === 'reset') this.#fullBytes = bytes;
+      else this.#deltaBytes = bytes;
+    }
     if (problem === 'limit') this.#drop('room');
     else if (problem === 'version') this.#otherKind();
     else if (verdict === 'unreadable' || verdict === 'conflict')
@@ -244,6 +269,7 @@ export class SummaryFollower implements SummaryMember {
       onChange: (change) => {
         // A message that waited when the summary was dropped, or when the follower was closed.
         if (subscriber !== this.#subscriber || this.#isClosed) return;
+        this.#lastChange = change.kind === 'reset' ? 'reset' : 'delta';
         if (subscriber.size > MOST_DENSITY * subscriber.universe) {
           this.#drop('density');
           return;
@@ -265,6 +291,7 @@ export class SummaryFollower implements SummaryMember {
     const name = why === 'room' ? 'summary-too-large' : 'summary-too-dense';
     event('warn', name, { peer: this.address, objects: this.#subscriber.size });
     this.#isTooDense = why === 'density';
+    this.#currentAt = null;
     summaries.remove(this);
     this.#subscriber = this.#newSubscriber();
     this.#retryAt = clock.monotonic() + NO_ROOM_MS;

@@ -159,6 +159,12 @@ export class PeerScore {
     return Math.max(0, this.#distrustedUntil - now);
   }
 
+  /** Milliseconds until it is asked again, or null if that depends on its answers. 0 if it is. */
+  waitMs(now: number): number | null {
+    const waitMs = Math.max(this.distrustedMs(now), this.#restsUntil - now, 0);
+    return waitMs === 0 && this.isDoubted ? null : waitMs;
+  }
+
   /** The reason why the neighbour is not asked at present, in words for people, or null. */
   doubt(now: number): string | null {
     const distrustedMs = this.distrustedMs(now);

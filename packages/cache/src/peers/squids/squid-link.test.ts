@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { eventually } from '@bloomery/testkit/eventually';
+import { eventually, until } from '@bloomery/testkit/eventually';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { SquidDigest, squidKey } from 'bloomery/formats/squid';
 import { afterEach, expect, test } from 'vitest';
@@ -154,3 +154,25 @@ function ones(): Buffer {
   const bytes = digestOf([]);
   return bytes.fill(255, 128);
 }
+
+test('look shows the four bits of a key in the digest, and none without a digest', async () => {
+  const url = 'http://example.org/a';
+  const { link } = await start((_, res) => {
+    const body = digestOf([url]);
+    res.writeHead(200, { 'Content-Length': String(body.length) }).end(body);
+  });
+  expect(link.look(squidKey(url))).toMatchObject({ answer: 'unknown', positions: [], universe: null });
+  link.start();
+  await until('a digest', () => link.masked === null);
+  const there = link.look(squidKey(url));
+  expect([there.answer, there.universe, there.positions.length]).toEqual(['maybe', 800, 4]);
+  for (const { position, isSet, window } of there.positions) {
+    expect(isSet).toBe(true);
+    expect(window.bits[position - window.from]).toBe('1');
+  }
+  const digest = SquidDigest.decode(digestOf([url]));
+  for (let i = 0; i < 200; i++) {
+    const other = squidKey(`http://example.org/other/${i}`);
+    expect(link.look(other).answer).toBe(digest.has(other) ? 'maybe' : 'no');
+  }
+});

@@ -22,8 +22,9 @@ import type { OriginClient } from '../../proxy/origin/origin-client.ts';
 import type { SourceFetch } from '../../proxy/response-source.ts';
 import { nextDigestMs, retryDigestMs } from '../decisions/digest-schedule.ts';
 import { PeerScore } from '../decisions/peer-score.ts';
+import { type LookedPeer, lookAtPosition, unknownPeer } from '../looking/key-look.ts';
 import type { Neighbour } from '../neighbour-port.ts';
-import type { PeerReport } from '../peer-report.ts';
+import { type PeerReport, untilOf } from '../peer-report.ts';
 import { DIGEST_PATH } from './digest-answer.ts';
 
 export interface SquidLinkOptions {
@@ -40,6 +41,9 @@ export interface SquidLinkOptions {
 const MOST_DIGEST_BYTES = 16 * 1024 * 1024;
 /** The longest time for a fetch, from the question to the last byte. */
 const FETCH_MS = 60_000;
+
+/** Bytes before the mask of a digest. */
+const HEADER_BYTES = 128;
 
 export class SquidLink implements Neighbour {
   /** Squids have no name and no secret in the fleet. */
@@ -59,6 +63,10 @@ export class SquidLink implements Neighbour {
   #fetch: SourceFetch | null = null;
   #cancel: Cancel = () => {};
   #isClosed = false;
+  /** Bytes of the last digest, or null before the first. */
+  #lastBytes: number | null = null;
+  /** Time of the next fetch. */
+  #nextAt = 0;
 
   constructor(address: string, options: SquidLinkOptions) {
     this.address = address;
@@ -119,6 +127,28 @@ export class SquidLink implements Neighbour {
     return this.#digest?.has(key) === true;
   }
 
+  /** A look at a key of `squidKey`, for people: its four bits, and those around them. */
+  look(key: Uint8Array): LookedPeer {
+    const { clock } = this.#options;
+    const peer = { address: this.address, id: null };
+    const digest = this.#digest;
+    if (digest === null) return unknownPeer(peer, this.masked);
+    const mask = digest.encode().subarray(HEADER_BYTES);
+    const words = new DataView(key.buffer, key.byteOffset);
+    const isSet = (at: number) => ((mask[at >>> 3] as number) & (1 << (at & 7))) !== 0;
+    const positions = [0, 4, 8, 12].map((at) =>
+      lookAtPosition(words.getUint32(at) % digest.bits, digest.bits, isSet),
+    );
+    return {
+      ...peer,
+      answer: positions.every((position) => position.isSet) ? 'maybe' : 'no',
+      why: this.masked ?? this.score.doubt(clock.monotonic()),
+      universe: digest.bits,
+      positions,
+      falsePositiveRate: digest.estimatedFalsePositiveRate(),
+    };
+  }
+
   /** The reason why this Squid is not asked, or null if it is. */
   get masked(): string | null {
     return this.#digest === null ? this.#problem : null;
@@ -127,7 +157,8 @@ export class SquidLink implements Neighbour {
   report(): PeerReport {
     const { score } = this;
     const { latencies, guesses, troubles } = score;
-    const now = this.#options.clock.monotonic();
+    const { clock } = this.#options;
+    const now = clock.monotonic();
     const digest = this.#digest;
     return {
       address: this.address,
@@ -153,6 +184,14 @@ export class SquidLink implements Neighbour {
       source: 'settings',
       dnsName: null,
       objectBytes: this.objectBytes,
+      kind: 'squid',
+      group: null,
+      isLeader: false,
+      summaryAt: this.#heardAt === null ? null : clock.now() - (now - this.#heardAt),
+      fullBytes: this.#lastBytes,
+      deltaBytes: null,
+      universe: digest?.bits ?? null,
+      maskedUntil: untilOf(digest === null ? this.#nextAt - now : score.waitMs(now), clock.now()),
     };
   }
 
@@ -184,6 +223,7 @@ export class SquidLink implements Neighbour {
     this.#digest = digest;
     this.#failures = 0;
     this.#digestBytes += bytes.length;
+    this.#lastBytes = bytes.length;
     this.#heardAt = clock.monotonic();
     const expires = parseHttpDate(fieldValue(headers, 'expires') ?? '', clock.now());
     const nextMs = nextDigestMs(expires === null ? null : expires - clock.now(), clock.random());
@@ -209,6 +249,7 @@ export class SquidLink implements Neighbour {
   }
 
   #again(ms: number): void {
+    this.#nextAt = this.#options.clock.monotonic() + ms;
     if (!this.#isClosed) this.#cancel = this.#options.clock.after(ms, () => this.start());
   }
 }

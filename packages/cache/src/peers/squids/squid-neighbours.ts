@@ -17,6 +17,8 @@ import { squidKey } from 'bloomery/formats/squid';
 import { fieldValue } from '../../policy/fields.ts';
 import type { RequestHead } from '../../policy/message-head.ts';
 import { choosePeers, describePlan } from '../decisions/peer-choice.ts';
+import { askWhether, type Truth } from '../looking/ask-whether.ts';
+import type { LookedPeer } from '../looking/key-look.ts';
 import type { AskListener } from '../neighbour-ask.ts';
 import type { Neighbour, NeighbourPlan, NeighbourPort, NeighbourReport } from '../neighbour-port.ts';
 import type { PeerReport } from '../peer-report.ts';
@@ -67,6 +69,30 @@ export class SquidNeighbours {
 
   reports(): PeerReport[] {
     return [...this.#links.values()].map((link) => link.report());
+  }
+
+  /** A look at a key in the digests of all Squids, for people. */
+  look(key: string): LookedPeer[] {
+    const hashed = squidKey(key);
+    return [...this.#links.values()].map((link) => link.look(hashed));
+  }
+
+  /** Whether a key may be named to a Squid. */
+  mayName(key: string): boolean {
+    return this.#options.mayName(key);
+  }
+
+  /** Asks a Squid whether it has an object, or null if the address is none. No score changes. */
+  askWhether(address: string, key: string): Promise<Truth> | null {
+    const { clock, budgetMs } = this.#options;
+    if (!this.#links.has(address)) return null;
+    const tools = { ...this.#options, report: () => {} };
+    const request = { method: 'GET', key, headers: [] };
+    return askWhether(
+      clock,
+      budgetMs,
+      (listener) => new SquidAsk(tools, { id: null, address, keyId: null }, request, listener),
+    );
   }
 
   /** The neighbours of a node: those of its fleet, or null if it has none, and its Squids. */
