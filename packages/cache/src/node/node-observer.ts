@@ -1,11 +1,13 @@
 /**
- * The observer of a node: counts each answer, writes it to the access log if there is one, and
- * passes events to the log. It is called for each request, so it does nothing else.
+ * The observer of a node: counts each answer, notes it for the console, writes it to the access log
+ * if there is one, and passes events to the log. It is called for each request, so it does nothing
+ * else.
  */
 
 import type { AnswerRecord, EventLevel, ProxyObserver } from '../proxy/proxy-observer.ts';
 import type { Refusal } from '../safety/refusal.ts';
 import type { NodeConfig } from './config/node-config.ts';
+import type { AnswerRecorder } from './console/answer-recorder.ts';
 import { AccessLog } from './log/access-log.ts';
 import type { Log } from './log/log.ts';
 import { NodeCounters } from './metrics/node-counters.ts';
@@ -17,17 +19,20 @@ export class NodeObserver implements ProxyObserver {
   readonly counters = new NodeCounters();
   readonly log: Log;
   readonly #clock: () => number;
+  readonly #recorder: AnswerRecorder;
   #accessLog: AccessLog | null = null;
   /** Lines lost by the current access log and those before it. */
   dropped = 0;
 
-  constructor(log: Log, clock: () => number) {
+  constructor(log: Log, clock: () => number, recorder: AnswerRecorder) {
+    this.#recorder = recorder;
     this.log = log;
     this.#clock = clock;
   }
 
   answered(record: AnswerRecord): void {
     this.counters.answered(record);
+    this.#recorder.add(record);
     this.#accessLog?.add(record);
   }
 

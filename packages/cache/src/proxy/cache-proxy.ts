@@ -254,6 +254,7 @@ class RunningProxy implements CacheProxy {
       reason: '',
       bytesOut: bytes.length,
       bytesFromOrigin: 0,
+      fields: headers,
       durationMs: 0,
       aborted: false,
     });

@@ -57,6 +57,12 @@ export interface AnswerRecord {
   readonly bytesFromNeighbours?: number;
   /** The reason why neighbours were asked or not, if this request caused a fetch. */
   readonly neighbours?: string;
+  /** The name or the address of the neighbour that gave the response; absent if none did. */
+  readonly neighbour?: string;
+  /** The member of Cache-Status that this node wrote; absent if it wrote none. */
+  readonly cacheStatus?: string;
+  /** The fields of a plain hit, which have that member. They are shared, and built once. */
+  readonly fields?: readonly string[];
   readonly durationMs: number;
   /** The client or the origin disconnected before the end, so the answer was cut off. */
   readonly aborted: boolean;

@@ -53,6 +53,8 @@ export interface SourceRequest {
 export interface SourceHandler {
   /** The source notes, for the access log, whom it asks and why. */
   onNote?(note: string): void;
+  /** A neighbour has the response; this is its name or its address. The head follows. */
+  onNeighbour?(name: string): void;
   onSent?(): void;
   /** A source that is not the origin waits for the origin now. */
   onRooted?(): void;

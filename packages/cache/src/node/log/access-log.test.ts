@@ -273,7 +273,7 @@ describe('of a node', () => {
 
 describe('a line as JSON', () => {
   it('has every field of its record, and no others', async () => {
-    const all: Required<AnswerRecord> = {
+    const all: Required<Omit<AnswerRecord, 'neighbour' | 'cacheStatus' | 'fields'>> = {
       ...RECORD,
       at: 0,
       url: 'http://h/a',

@@ -202,8 +202,10 @@ function linesIn(bytes: Buffer, from: number): number {
  * The fields are named one by one, because a literal with a spread can get slow for the rest of the
  * process, like the one in kept-tick.ts. JSON leaves out those that are undefined.
  */
+type NotLogged = 'neighbour' | 'cacheStatus' | 'fields';
+
 function jsonLine(record: AnswerRecord): string {
-  const line: Record<keyof AnswerRecord, unknown> = {
+  const line: Record<Exclude<keyof AnswerRecord, NotLogged>, unknown> = {
     at: new Date(record.at).toISOString(),
     client: record.client,
     method: record.method,

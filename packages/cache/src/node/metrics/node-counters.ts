@@ -17,6 +17,7 @@
  * in the bytes of no answer.
  */
 
+import type { NeighbourTotals } from '../../peers/peer-report.ts';
 import type { ProxyActivity } from '../../proxy/cache-proxy.ts';
 import { DigestBook, type DigestCounts } from '../../proxy/digests/digest-book.ts';
 import type { AnswerOutcome, AnswerRecord } from '../../proxy/proxy-observer.ts';
@@ -53,6 +54,8 @@ export interface MetricsSnapshot {
   readonly statuses: readonly number[];
   readonly bytesOut: number;
   readonly bytesFromOrigin: number;
+  /** Bytes of bodies that came from neighbours of all kinds. */
+  readonly bytesFromNeighbours: number;
   /** For hits and for all other answers: the count per bucket (not cumulative), and the sum. */
   readonly latency: {
     readonly cache: readonly number[];
@@ -75,6 +78,8 @@ export interface MetricsSnapshot {
   readonly objectBytesServed: number;
   /** Fetches for nodes of other groups. */
   readonly objectsFetchedForGroups: number;
+  /** Counts over the Squids of this process, which it keeps when the process has ended. */
+  readonly squids: NeighbourTotals;
   readonly stores: Readonly<Record<string, StoreStatistics>>;
   /** The running fetches, flights, connections and tunnels. */
   readonly activity: ProxyActivity;
@@ -105,6 +110,7 @@ export class NodeCounters {
   #originMs = 0;
   #bytesOut = 0;
   #bytesFromOrigin = 0;
+  #bytesFromNeighbours = 0;
   #originFailures = 0;
   #aborted = 0;
   readonly #refusals = new Map<string, number>();
@@ -117,6 +123,7 @@ export class NodeCounters {
   objectsServed = 0;
   objectBytesServed = 0;
   objectsFetchedForGroups = 0;
+  squids: NeighbourTotals = { summaryBytes: 0, trueHits: 0, falseHits: 0 };
   digests: DigestCounts = new DigestBook().counts;
 
   answered(record: AnswerRecord): void {
@@ -138,6 +145,7 @@ export class NodeCounters {
       else if (outcome === 'error') this.#originFailures++;
       else if (outcome === 'refused') this.#refuse(record.reason);
     }
+    if (record.bytesFromNeighbours !== undefined) this.#bytesFromNeighbours += record.bytesFromNeighbours;
     if (record.aborted) this.#aborted++;
   }
 
@@ -159,6 +167,7 @@ export class NodeCounters {
       statuses: [...this.#statuses],
       bytesOut: this.#bytesOut,
       bytesFromOrigin: this.#bytesFromOrigin,
+      bytesFromNeighbours: this.#bytesFromNeighbours,
       latency: {
         cache: [...this.#cacheLatency],
         origin: [...this.#originLatency],
@@ -176,6 +185,7 @@ export class NodeCounters {
       objectsServed: this.objectsServed,
       objectBytesServed: this.objectBytesServed,
       objectsFetchedForGroups: this.objectsFetchedForGroups,
+      squids: this.squids,
       digests: this.digests,
       stores: Object.fromEntries(
         Object.entries(stores).map(([tier, statistics]) => [tier, copyOf(statistics)]),

@@ -59,6 +59,7 @@ export function answerFromStore(
   const { res, route } = exchange;
   exchange.outcome = how.outcome;
   exchange.reason = how.reason;
+  exchange.cacheStatus = status;
   let { headers } = answer;
   if (how.fields !== undefined && answer.status === response.status && response.range === null) {
     headers = how.fields;
@@ -111,7 +112,9 @@ function sendThrough(
     stallMs: context.limits.clientStallMs,
     begin: () => {
       begun = true;
-      updateStatus(headers, how.status());
+      const status = how.status();
+      exchange.cacheStatus = status;
+      updateStatus(headers, status);
       exchange.res.writeHead(answer.status, answer.statusText, headers);
     },
     broke: (problem) =>

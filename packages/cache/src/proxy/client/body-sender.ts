@@ -141,7 +141,9 @@ export function beginStream(
   // RFC 9110, 8.6: no length with a 204, not even 0. (A 304 may have one, which states that of the
   // 200.)
   const headers = mapFields(head.status === 204 ? withoutFields(fields, LENGTH) : fields, exchange.route);
-  headers.push('Cache-Status', forwardStatus(policy.name, { fwd: reason, ...(detail && { detail }) }));
+  const status = forwardStatus(policy.name, { fwd: reason, ...(detail && { detail }) });
+  exchange.cacheStatus = status;
+  headers.push('Cache-Status', status);
   exchange.res.writeHead(head.status, head.statusText, headers);
   // Otherwise Node would hold the head back until the first piece of the body. (`flushHeaders`
   // would write it in UTF-8, not byte by byte.)

@@ -53,6 +53,10 @@ export class Exchange {
   bytesFromNeighbours = 0;
   /** The note of a source before the origin about its choice. */
   sourceNote: string | null = null;
+  /** The name or the address of the neighbour that gave the response. */
+  neighbour: string | null = null;
+  /** The member of Cache-Status that this node wrote. */
+  cacheStatus: string | null = null;
   /** Says whether the response that it gets is stored, as far as that is known by then. */
   fate: (() => StoreFate) | null = null;
   /** The client has disconnected, or everything is sent. */
@@ -136,6 +140,8 @@ export class Exchange {
       aborted,
       ...(this.bytesFromNeighbours > 0 ? { bytesFromNeighbours: this.bytesFromNeighbours } : {}),
       ...(this.sourceNote === null ? {} : { neighbours: this.sourceNote }),
+      ...(this.neighbour === null ? {} : { neighbour: this.neighbour }),
+      ...(this.cacheStatus === null ? {} : { cacheStatus: this.cacheStatus }),
       ...notStored(this.fate?.()),
     });
   }
@@ -144,6 +150,7 @@ export class Exchange {
   sendText(status: number, code: string, message: string): void {
     const { req, res } = this;
     this.reason = code;
+    this.cacheStatus = null;
     if (this.over) return;
     if (res.headersSent) {
       this.cut();

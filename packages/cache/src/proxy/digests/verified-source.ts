@@ -147,6 +147,10 @@ class VerifiedFetch implements SourceFetch, SourceHandler {
     this.#handler.onNote?.(note);
   }
 
+  onNeighbour(name: string): void {
+    this.#handler.onNeighbour?.(name);
+  }
+
   onSent(): void {
     this.#handler.onSent?.();
   }

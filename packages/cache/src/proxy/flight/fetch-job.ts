@@ -168,6 +168,11 @@ export class FetchJob implements SourceHandler {
     if (first !== null) first.sourceNote = note;
   }
 
+  onNeighbour(name: string): void {
+    const { first } = this.#order;
+    if (first !== null) first.neighbour = name;
+  }
+
   onInterim(status: number, statusText: string, headers: string[]): void {
     const { first, route } = this.#order;
     first?.sendInterim(
