@@ -26,6 +26,7 @@ export type {
   PeerReport,
   SquidsReport,
 } from './peers/peer-report.ts';
+export type { WarmStatus } from './peers/warming/warm-up.ts';
 export type { FieldList, StoredResponse } from './policy/stored-response.ts';
 export { createProxy } from './proxy/cache-proxy.ts';
 export type { AnswerOutcome, AnswerRecord, ProxyObserver } from './proxy/proxy-observer.ts';

@@ -9,7 +9,8 @@
 
 import { formatDnsName } from '@bloomery/transport/membership';
 import { parseNatsUrl } from '@bloomery/transport/nats';
-import { ADMIN_FIELD, ADMIN_PREFIX } from './admin/admin-endpoints.ts';
+import { ADMIN_FIELD } from './admin/admin-access.ts';
+import { ADMIN_PREFIX } from './admin/admin-reply.ts';
 import { formatSize } from './config/amounts.ts';
 import { formatListen, type ListenAddress, reachable } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
@@ -21,6 +22,8 @@ export interface BannerFacts {
   /** The folder for responses, or null if they are kept in memory only. */
   readonly folder: string | null;
   readonly version: string;
+  /** The token that the node drew, or null if the operator set one. */
+  readonly drawnToken: string | null;
   /** The command with which the reader starts the cache: `bloomery cache`, or `npm start --`. */
   readonly command: string;
 }
@@ -37,6 +40,7 @@ export function banner(config: NodeConfig, facts: BannerFacts): string {
     ...(config.upstreams.length > 0 ? upstreamLines(config, base, insecure) : []),
     'Look into it:',
     ...pairs([
+      ['console', consoleAddress(config, facts)],
       ['status', `curl ${insecure}${admin}status`],
       ['metrics', `curl ${insecure}${admin}metrics    (for Prometheus)`],
       [
@@ -94,6 +98,14 @@ function forwardLines(base: string): string[] {
     `  and then ${base}/name/… instead of https://origin.example/…`,
     '',
   ];
+}
+
+/** The address of the web page; the fragment with the token is never sent. */
+function consoleAddress(config: NodeConfig, { listen, adminListen, drawnToken }: BannerFacts): string {
+  if (config.upstreams.length > 0 && adminListen === null)
+    return 'none beside pages of other sites (--admin-listen 127.0.0.1:PORT for one)';
+  const page = `${reachable(adminListen ?? listen[0])}${ADMIN_PREFIX}console/`;
+  return drawnToken === null ? `${page}    (it asks for the token)` : `${page}#token=${drawnToken}`;
 }
 
 function upstreamLines(config: NodeConfig, base: string, insecure: string): string[] {

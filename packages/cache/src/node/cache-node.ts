@@ -9,6 +9,7 @@ import type { ResponseStore } from '../store/response-store.ts';
 import type { MemberReport, NodeStatus } from './admin/status.ts';
 import type { ListenAddress } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
+import type { ConsolePart } from './console/console-part.ts';
 import type { Log } from './log/log.ts';
 import type { Team } from './workers/team.ts';
 
@@ -24,6 +25,8 @@ export interface CacheNode {
   /** Addresses on which the node listens, with the actual ports. */
   readonly listen: readonly ListenAddress[];
   readonly adminListen: ListenAddress | null;
+  /** The token that the node drew at its start; null if the operator set one. */
+  readonly drawnToken: string | null;
   /** The folder for responses on disk, or null if there is none. */
   readonly folder: string | null;
   readonly store: ResponseStore;
@@ -43,6 +46,8 @@ export interface CacheNode {
    * neighbours that have not confirmed are told again until they do.
    */
   purgeFleet(url: string, options?: AbortOptions): Promise<FleetPurge>;
+  /** The part of this process in the console of a node with workers. */
+  readonly consolePart: ConsolePart;
   /** Removes a key of this process, like `purge`. */
   removeKey(key: string, options?: AbortOptions): Promise<number>;
   /**
@@ -66,6 +71,8 @@ export interface StartOptions extends AbortOptions {
   readonly removeFirst?: readonly string[];
   /** Called when everything except the ports is ready; clients are served after it resolves. */
   readonly places?: () => Promise<ListenPlaces>;
+  /** The folder with the built page of the console, or `assets:` (console/page-files.ts). */
+  readonly consolePage?: string | null;
   readonly log?: Log;
   readonly clock?: () => number;
 }

@@ -25,6 +25,8 @@ import { Workers } from './workers/workers.ts';
 export interface RunOptions extends ConfigSources, AbortOptions {
   /** Prints the banner; without it there is none. */
   readonly print?: (text: string) => void;
+  /** The folder with the built page of the console, or `assets:` (console/page-files.ts). */
+  readonly consolePage?: string | null;
   /** The command that starts the cache, for the banner. */
   readonly command: string;
 }
@@ -32,6 +34,7 @@ export interface RunOptions extends ConfigSources, AbortOptions {
 interface Running {
   readonly listen: readonly ListenAddress[];
   readonly adminListen: ListenAddress | null;
+  readonly drawnToken: string | null;
   readonly folder: string | null;
   reload(config: NodeConfig): unknown;
   reopenLogs(): void;
@@ -95,11 +98,11 @@ export async function runCache(options: RunOptions): Promise<number> {
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
   try {
-    const { signal } = options;
+    const { signal, consolePage = null } = options;
     const node =
       config.workers === 1
-        ? await startNode(config, { log, signal })
-        : await Workers.start(config, log, { signal });
+        ? await startNode(config, { log, signal, consolePage })
+        : await Workers.start(config, log, { signal, consolePage });
     running = node;
     const onAbort = () => {
       if (!stopping) close(node);
@@ -110,6 +113,7 @@ export async function runCache(options: RunOptions): Promise<number> {
       banner(config, {
         listen: running.listen,
         adminListen: running.adminListen,
+        drawnToken: running.drawnToken,
         folder: running.folder,
         version: VERSION,
         command: options.command,

@@ -12,8 +12,11 @@
  * other workers to their owners, and receives theirs over a Unix socket.
  */
 
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { totalsOf } from '../peers/peer-report.ts';
+import { secondsLeft } from '../policy/freshness.ts';
 import { DigestBook } from '../proxy/digests/digest-book.ts';
 import { Flights } from '../proxy/flight/flights.ts';
 import type { Limits } from '../safety/limits.ts';
@@ -22,6 +25,7 @@ import { type AbortOptions, abortable } from '../store/abortable.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import { isAdminPath } from './admin/admin-endpoints.ts';
 import { AdminPort } from './admin/admin-port.ts';
+import { AdminToken, drawToken } from './admin/admin-token.ts';
 import { purgeKey } from './admin/purge-key.ts';
 import {
   cooperationOf,
@@ -37,11 +41,19 @@ import { formatListen, type ListenAddress } from './config/listen-address.ts';
 import { metadataOriginMap } from './config/metadata-origin.ts';
 import type { NodeConfig } from './config/node-config.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
+import { AnswerBook, busiestOf } from './console/answer-book.ts';
+import { AnswerRecorder } from './console/answer-recorder.ts';
+import type { ConsolePart } from './console/console-part.ts';
+import { lookAt } from './console/counts.ts';
+import { CONSOLE_ENDPOINTS, NodeConsole } from './console/node-console.ts';
+import { type LookAtCounts, NodeHistory } from './console/node-history.ts';
+import type { Who } from './console/who.ts';
 import { CurrentProxies } from './current-proxies.ts';
 import { NodeNeighbours } from './fleet/node-neighbours.ts';
 import { keepTick } from './kept-tick.ts';
 import { NodeServers, readCertificate } from './listen/node-servers.ts';
 import { Log } from './log/log.ts';
+import { publicUrl } from './log/log-privacy.ts';
 import { renderMetrics } from './metrics/metrics-text.ts';
 import { ProcessWatch } from './metrics/process-watch.ts';
 import { randomName } from './node-name.ts';
@@ -64,7 +76,8 @@ export async function startNode(config: NodeConfig, options: StartOptions = {}):
       format: config.logFormat,
       ...(team === undefined ? {} : { fields: { worker: team.index } }),
     });
-  const node = new RunningNode(config, log, options.clock ?? Date.now, team ?? null);
+  const page = options.consolePage ?? null;
+  const node = new RunningNode(config, log, options.clock ?? Date.now, team ?? null, page);
   try {
     await node.start(options);
   } catch (error) {
@@ -80,6 +93,9 @@ class RunningNode implements CacheNode {
   readonly #team: Team | null;
   readonly #relay: Relay | null;
   readonly #observer: NodeObserver;
+  readonly #recorder: AnswerRecorder;
+  /** The answers of this node; with workers, the primary has the book. */
+  readonly #book = new AnswerBook();
   readonly #watch = new ProcessWatch();
   readonly #servers: NodeServers;
   /** Shared with the guards; `reload` changes it in place. */
@@ -93,6 +109,11 @@ class RunningNode implements CacheNode {
   readonly #validAfter = () => this.#neighbours.validAfter;
   /** The name for a configuration that has none. */
   #chosenName = '';
+  readonly #token: AdminToken;
+  readonly #drawnToken: string;
+  readonly #console: NodeConsole;
+  /** The history; null before the start. */
+  #history: NodeHistory | null = null;
   readonly #admin: AdminPort;
   #relayServer: RelayServer | null = null;
   #isReady = false;
@@ -100,11 +121,16 @@ class RunningNode implements CacheNode {
   #closing: Promise<void> | null = null;
   listen: readonly ListenAddress[] = [];
 
-  constructor(config: NodeConfig, log: Log, clock: () => number, team: Team | null) {
+  constructor(config: NodeConfig, log: Log, clock: () => number, team: Team | null, page: string | null) {
     this.#config = config;
     this.log = log;
     this.#clock = clock;
-    this.#observer = new NodeObserver(log, clock);
+    this.#recorder = new AnswerRecorder({
+      clock,
+      objectKey: team?.objectKey ?? randomBytes(32),
+      showsUrls: () => this.#config.consoleUrls,
+    });
+    this.#observer = new NodeObserver(log, clock, this.#recorder);
     this.#proxies = new CurrentProxies(log);
     this.#team = team;
     const name = () => this.name;
@@ -124,7 +150,39 @@ class RunningNode implements CacheNode {
       remove: (key) => this.removeKey(key),
       roomBytes: () => this.#roomBytes(),
     });
+    this.#token = new AdminToken(clock, () => team?.console?.wrongToken());
+    this.#console = new NodeConsole({
+      hello: () => ({
+        name: this.name,
+        version: VERSION,
+        state: this.#stopping ? 'stopping' : 'running',
+        urls: this.#config.consoleUrls ? 'shown' : 'hidden',
+        historyKept: this.folder === null ? 'memory' : 'disk',
+        features: [...CONSOLE_ENDPOINTS.keys()],
+        hasFleet: this.#config.peers !== null || (this.#config.squids?.addresses.length ?? 0) > 0,
+      }),
+      report: () => this.#reports(),
+      page,
+      who: {
+        keyOf: (url) => purgeKey(url, this.#proxies.set.router, 'look up'),
+        shownUrl: (key) => (this.#config.consoleUrls ? publicUrl(key) : null),
+        objectName: (key) => this.#recorder.objectName(key),
+        mayName: (key) => this.#neighbours.mayName(key),
+        stored: (key) => this.#stored(key),
+        look: (key) => this.#neighbours.look(key),
+        askWhether: (peer, key) => this.#neighbours.askWhether(peer, key),
+      },
+      picture: () => this.#neighbours.picture(),
+      answers: () => this.#answers(),
+      busiest: async () => team?.console?.busiest() ?? busiestOf([this.#recorder.busyPart()]),
+      history: async (span) => team?.console?.history(span) ?? this.#history!.history(span),
+      clock,
+      failed: (error) => log.event('warn', 'console', { problem: error }),
+    });
+    this.#drawnToken = team?.token ?? drawToken();
     this.#admin = new AdminPort({
+      token: this.#token,
+      drawnToken: this.#drawnToken,
       name,
       log,
       limits: this.#limits as Limits,
@@ -135,6 +193,7 @@ class RunningNode implements CacheNode {
       purge: (url) => this.purge(url),
       purgeFleet: (url) => this.purgeFleet(url),
       warmUp: () => this.#neighbours.warmUp,
+      console: this.#console,
     });
     this.#servers = new NodeServers(
       {
@@ -163,6 +222,10 @@ class RunningNode implements CacheNode {
     return this.#admin.listen;
   }
 
+  get drawnToken(): string | null {
+    return this.#config.adminToken === null ? this.#drawnToken : null;
+  }
+
   get peerListen(): ListenAddress | null {
     return this.#neighbours.listen;
   }
@@ -184,6 +247,15 @@ class RunningNode implements CacheNode {
     this.#admin.configure(config);
     await this.#neighbours.join(config, this.store, this.folder);
     this.#proxies.use(this.#makeProxies(config));
+    // With workers, the primary has the history of all of them.
+    if (team?.console === undefined)
+      this.#history = new NodeHistory({
+        look: () => this.#countsNow(),
+        clock: this.#clock,
+        folder: this.folder,
+        warn: (problem) => this.log.event('warn', 'console-history', { problem }),
+        rowDone: (row) => this.#console.rowDone(row),
+      });
     if (team !== null) {
       this.#relayServer = new RelayServer((request, response, client) => {
         if (!this.#neighbours.handleRelayed(request, response, client))
@@ -210,6 +282,7 @@ class RunningNode implements CacheNode {
     }
     signal?.throwIfAborted();
     this.#neighbours.start();
+    this.#history?.start();
     this.#isReady = true;
     this.#warn(config);
     if (team === null || team.index === 0)
@@ -253,13 +326,14 @@ class RunningNode implements CacheNode {
     counters.objectBytesServed = bytes;
     counters.objectsFetchedForGroups = fetched;
     counters.digests = this.#digests.counts;
+    const squids = this.#neighbours.squidsReport();
+    counters.squids = totalsOf(squids?.squids ?? []);
     const snapshot = counters.snapshot(
       this.#open?.statistics() ?? {},
       this.#observer.dropped,
       this.#watch.facts(),
       this.#proxies.proxy.activity,
     );
-    const squids = this.#neighbours.squidsReport();
     return { worker: this.#team?.index ?? 0, pid: process.pid, at: Date.now(), snapshot, squids };
   }
 
@@ -339,6 +413,7 @@ class RunningNode implements CacheNode {
     const started = Date.now();
     if (this.listen.length > 0)
       this.log.event('info', 'stopping', { connections: this.#servers.counter.open, deadlineMs });
+    this.#console.close();
     // Neighbours are told first, so that they ask for nothing more.
     this.#neighbours.drain();
     const { shutdownDelayMs } = this.#config;
@@ -355,6 +430,7 @@ class RunningNode implements CacheNode {
     }
     await this.#proxies.close();
     await this.#admin.close();
+    await this.#history?.close();
     try {
       await this.#open?.close();
     } finally {
@@ -433,9 +509,48 @@ class RunningNode implements CacheNode {
   }
 
   async #reports(): Promise<TeamReport> {
-    if (this.#team === null)
-      return { members: [this.report()], ended: null, fleet: this.#neighbours.fleetReport() };
-    return this.#team.collect(() => this.report());
+    return this.#team === null ? this.#ownReport() : this.#team.collect(() => this.report());
+  }
+
+  #ownReport(): TeamReport {
+    return { members: [this.report()], ended: null, fleet: this.#neighbours.fleetReport() };
+  }
+
+  get consolePart(): ConsolePart {
+    return {
+      answers: (after) => this.#recorder.part(after),
+      busiest: () => this.#recorder.busyPart(),
+      stored: (key) => this.#storedHere(key),
+      rowDone: (row) => this.#console.rowDone(row),
+      noteWrongToken: () => this.#token.noteWrong(),
+    };
+  }
+
+  async #answers(): Promise<AnswerBook> {
+    const whole = this.#team?.console;
+    if (whole === undefined) this.#book.take(new Map([[0, this.#recorder.part(this.#book.knownOf(0))]]));
+    else {
+      const { lastId, answers } = await whole.answers(this.#book.lastId);
+      this.#book.adopt(lastId, answers);
+    }
+    return this.#book;
+  }
+
+  async #stored(key: string): Promise<Who['local']> {
+    const owner = this.#ownerOf(key);
+    const whole = this.#team?.console;
+    return owner === null || whole === undefined ? this.#storedHere(key) : whole.stored(owner, key);
+  }
+
+  async #storedHere(key: string): Promise<Who['local']> {
+    const found = await this.store.find(key);
+    const now = this.#clock();
+    const isFresh = found.some((response) => secondsLeft(response, now) > 0);
+    return { isStored: found.length > 0, isFresh: found.length === 0 ? null : isFresh };
+  }
+
+  #countsNow(): ReturnType<LookAtCounts> {
+    return lookAt(this.#ownReport(), this.#clock());
   }
 }
 

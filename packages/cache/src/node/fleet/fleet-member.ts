@@ -19,6 +19,9 @@ import { type Clock, type FleetKeyring, systemClock, type Transport } from '@blo
 import type { FleetCertificates } from '@bloomery/transport/http';
 import { GroupTransport, LeaderBeats } from '@bloomery/transport/membership';
 import { BetweenGroups, MIXED } from '../../peers/groups/between-groups.ts';
+import { type FleetPicture, FleetViews, type NodeView } from '../../peers/looking/fleet-view.ts';
+import type { KeyLook } from '../../peers/looking/key-look.ts';
+import type { KeyedHash } from '../../peers/neighbour-port.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { type KeyedVersion, OwnSummaries } from '../../peers/own-summaries.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
@@ -69,6 +72,7 @@ export class FleetMember implements FleetAccess {
   readonly #memoryLimitBytes: number;
   readonly #purges: PurgeExchange;
   readonly #unreached: UnreachedWatch;
+  readonly #views: FleetViews;
   validAfter = 0;
   #listen: ListenAddress | null = null;
   #isLeaving = false;
@@ -123,6 +127,12 @@ export class FleetMember implements FleetAccess {
       },
       event,
     });
+    this.#views = new FleetViews({
+      transport: this.#transport,
+      clock,
+      own: () => this.#view(),
+      address: () => this.#address,
+    });
     this.#unreached = new UnreachedWatch({ transport: this.#transport, clock, event });
     // After the listeners of directory and summaries, which know the change by then.
     if (changed !== undefined) this.#transport.watchPeers(() => changed());
@@ -157,6 +167,40 @@ export class FleetMember implements FleetAccess {
     return this.#purges.settled(await this.#purges.order(key), waitMs);
   }
 
+  async look(hashes: readonly KeyedHash[]): Promise<KeyLook> {
+    const look = this.directory.look(hashes);
+    return { ...look, owner: look.owner === this.name ? this.#address : look.owner };
+  }
+
+  picture(): Promise<FleetPicture> {
+    return this.#views.picture();
+  }
+
+  /** The address of this node, as its neighbours may know it. */
+  get #address(): string {
+    return this.listen === null ? this.name : formatListen(this.listen);
+  }
+
+  #view(): NodeView {
+    const groups = this.#groups?.between.status() ?? null;
+    return {
+      group: groups?.group ?? null,
+      isLeader: groups?.isLeader ?? false,
+      objects: this.sink.objects[0]!.objects,
+      links: this.directory
+        .peerReports()
+        .filter(({ state }) => state !== 'self')
+        .map(({ id, address, state, masked, objects, trueHits, falseHits }) => ({
+          id,
+          address,
+          state: state === 'down' ? 2 : masked === null ? 0 : 1,
+          objects,
+          trueHits,
+          falseHits,
+        })),
+    };
+  }
+
   /** The summary is in this process and takes everything at once. */
   async settled(): Promise<void> {}
 
@@ -179,7 +223,8 @@ export class FleetMember implements FleetAccess {
   }
 
   report(): FleetReport {
-    const { objects, versions, updates, bytes } = this.sink;
+    const { objects, versions, updates, bytes, sizes } = this.sink;
+    const groups = this.#groups?.between.status() ?? null;
     return {
       own: {
         id: this.name,
@@ -190,15 +235,21 @@ export class FleetMember implements FleetAccess {
         generation: generationName(versions[0]!),
         updates,
         bytesPublished: bytes,
+        fullBytes: sizes.fullBytes,
+        deltaBytes: sizes.deltaBytes,
+        universe: sizes.universe,
         ownerQuestions: this.directory.ownerQuestions,
         memoryBytes: this.directory.summaryMemoryBytes,
         memoryLimitBytes: this.#memoryLimitBytes,
       },
-      peers: this.directory
-        .peerReports()
-        .map((peer) => ({ ...peer, ...this.#medium.sourceOf(peer.address) })),
+      peers: this.directory.peerReports().map((peer) => ({
+        ...peer,
+        ...this.#medium.sourceOf(peer.address),
+        isLeader: peer.id !== null && peer.id === groups?.leader,
+      })),
+      totals: this.directory.totals,
       ...this.#medium.status(),
-      groups: this.#groups?.between.status() ?? null,
+      groups,
     };
   }
 
@@ -217,6 +268,7 @@ export class FleetMember implements FleetAccess {
     this.drain();
     this.#unreached.close();
     this.#purges.close();
+    this.#views.close();
     this.#groups?.beats.close();
     this.#groups?.between.close();
     await this.#transport.close();

@@ -10,6 +10,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { FleetKeyring } from '@bloomery/transport';
 import { checkPem } from '@bloomery/transport/http';
+import type { Truth } from '../../peers/looking/ask-whether.ts';
+import type { FleetPicture } from '../../peers/looking/fleet-view.ts';
+import type { KeyLook, LookedPeer } from '../../peers/looking/key-look.ts';
 import type { FleetReport, SquidsReport } from '../../peers/peer-report.ts';
 import type { PurgeReach } from '../../peers/purges/purge-exchange.ts';
 import { DIGEST_PATH } from '../../peers/squids/digest-answer.ts';
@@ -55,6 +58,9 @@ export interface NodeNeighboursOptions {
   /** Bytes that can be stored without evicting anything. */
   readonly roomBytes: () => number;
 }
+
+/** The most neighbours that a plan asks. */
+const MOST_ASKS = 2;
 
 export class NodeNeighbours {
   readonly #options: NodeNeighboursOptions;
@@ -193,6 +199,35 @@ export class NodeNeighbours {
     const [service, client] = [this.#squidService, this.#squidClient];
     if (service === null && client === null) return null;
     return { served: service?.report ?? null, squids: client?.reports() ?? [] };
+  }
+
+  /** Whether neighbours may be told this key. */
+  mayName(key: string): boolean {
+    return this.#exchange?.mayName(key) ?? this.#squidClient?.neighbours.mayName(key) ?? true;
+  }
+
+  /** A look at a key in the summaries of all neighbours, for people. */
+  async look(key: string): Promise<KeyLook> {
+    const fleet = (await this.#exchange?.look(key)) ?? { owner: null, peers: [], order: [] };
+    const squids = this.#squidClient?.neighbours.look(key) ?? [];
+    const asked = squids.filter(({ answer, why }) => answer === 'maybe' && why === null);
+    // As in a plan: Squids come after the neighbours of the fleet, and two are asked at most.
+    const rest = asked.slice(0, Math.max(0, MOST_ASKS - fleet.order.length)).map(({ address }) => address);
+    return { ...fleet, peers: [...fleet.peers, ...squids], order: [...fleet.order, ...rest] };
+  }
+
+  /** Asks a neighbour whether it has an object, and takes no body. */
+  askWhether(peer: LookedPeer, key: string): Promise<Truth> {
+    return (
+      this.#squidClient?.neighbours.askWhether(peer.address, key) ??
+      this.#exchange?.askWhether(peer, key) ??
+      Promise.resolve('failed')
+    );
+  }
+
+  /** The whole fleet as all nodes tell it; null without neighbours. */
+  async picture(): Promise<FleetPicture | null> {
+    return this.#fleet?.picture() ?? null;
   }
 
   /** Says goodbye. Answers that run go on. */

@@ -23,8 +23,12 @@ import {
 import { HotObjects } from '../../peers/decisions/hot-objects.ts';
 import { OriginYields } from '../../peers/decisions/origin-yields.ts';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
+import { askWhether, type Truth } from '../../peers/looking/ask-whether.ts';
+import type { FleetPicture } from '../../peers/looking/fleet-view.ts';
+import type { KeyLook, LookedPeer } from '../../peers/looking/key-look.ts';
 import { type AskTools, NeighbourAsk } from '../../peers/neighbour-ask.ts';
 import type {
+  KeyedHash,
   Neighbour,
   NeighbourDirectory,
   NeighbourPort,
@@ -73,6 +77,10 @@ export interface FleetAccess {
   readonly validAfter: number;
   /** Purges a key of all neighbours, and waits for their confirmations, at most for a time. */
   purge(key: string, waitMs: number): Promise<PurgeReach>;
+  /** A look at a key in the summaries of all neighbours, for people. */
+  look(hashes: readonly KeyedHash[]): Promise<KeyLook>;
+  /** The whole fleet, as all nodes tell it. */
+  picture(): Promise<FleetPicture>;
   /** Resolves when the sink has passed everything on. */
   settled(): Promise<void>;
 }
@@ -102,6 +110,12 @@ export class ObjectExchange {
   readonly sources: SourcesBeforeOrigin;
   /** One neighbour as the only source of an object. The response is stored as this node's own. */
   readonly sourceOf: (neighbour: Neighbour, request: RequestHead) => NeighbourSource;
+  /** Whether a key may be named to a neighbour. */
+  readonly mayName: (key: string) => boolean;
+  /** A look at a key in the summaries of all neighbours, for people. */
+  readonly look: (key: string) => Promise<KeyLook>;
+  /** Asks a neighbour whether it has an object, and takes no body. No score changes. */
+  readonly askWhether: (peer: LookedPeer, key: string) => Promise<Truth>;
 
   constructor(options: ObjectExchangeOptions) {
     const { fleet, config, store, flights, policy, limits, event, squids } = options;
@@ -110,10 +124,12 @@ export class ObjectExchange {
     const isCertified = certificates !== null;
     const until = (response: StoredResponse) => shareableUntil(response, { share: config.share });
     const mayShare = (response: StoredResponse) => (until(response) ?? 0) > clock.now();
+    const mayName = (key: string) =>
+      !hasSecretQuery(key) || config.share.some((prefix) => key.startsWith(prefix));
     const port = new KeyedNeighbours({
       directory: fleet.directory,
       keyring,
-      mayName: (key) => !hasSecretQuery(key) || config.share.some((prefix) => key.startsWith(prefix)),
+      mayName,
       mayShare,
       isBarren: (key) => flights.isBarren(key),
     });
@@ -176,6 +192,21 @@ export class ObjectExchange {
         copies: false,
         yields: null,
       });
+    this.mayName = mayName;
+    this.look = (key) => fleet.look(port.hashes(key));
+    // Apart from those of requests, so that no request waits for what people ask.
+    const asking = { ...tools, running: new RunningAsks(), report: () => {} };
+    this.askWhether = ({ id, address }, key) => {
+      const known = id === null ? null : fleet.directory.find(id);
+      const neighbour = known ?? { id, address, keyId: null };
+      const question = { kind: 'stored', waitMs: 0, rest: null, isMiss: false } as const;
+      return askWhether(
+        clock,
+        config.budgetMs,
+        (listener) =>
+          new NeighbourAsk(asking, neighbour, { method: 'GET', key, headers: [] }, question, listener),
+      );
+    };
     this.#feed = new SummaryFeed({
       store,
       hashes: (key) => port.hashes(key),

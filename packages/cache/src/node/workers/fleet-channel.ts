@@ -14,6 +14,8 @@
 import { type Clock, FleetKeyring } from '@bloomery/transport';
 import { FleetCertificates } from '@bloomery/transport/http';
 import type { HashHalves } from '../../peers/decisions/owner-question.ts';
+import type { FleetPicture } from '../../peers/looking/fleet-view.ts';
+import type { KeyLook } from '../../peers/looking/key-look.ts';
 import type {
   GiveUp,
   KeyedHash,
@@ -106,6 +108,18 @@ export class FleetChannel implements FleetAccess, NeighbourDirectory, SummarySin
     const answer = await this.#ask({ kind: 'purge', id: ++this.#lastId, key, waitMs }, waitMs + ANSWER_MS);
     if (answer?.kind === 'purge-reach') return answer.reach;
     throw new Error('Cannot purge the fleet: expected an answer of the primary process, got none');
+  }
+
+  async look(hashes: readonly KeyedHash[]): Promise<KeyLook> {
+    const answer = await this.#ask({ kind: 'look', id: ++this.#lastId, hashes }, ANSWER_MS);
+    if (answer?.kind === 'looked') return answer.look;
+    throw new Error('Cannot look up the key: expected an answer of the primary process, got none');
+  }
+
+  async picture(): Promise<FleetPicture> {
+    const answer = await this.#ask({ kind: 'picture', id: ++this.#lastId }, ANSWER_MS);
+    if (answer?.kind === 'pictured') return answer.picture;
+    throw new Error('Cannot show the fleet: expected an answer of the primary process, got none');
   }
 
   async plan(hashes: readonly KeyedHash[], again = false): Promise<NeighbourPlan> {

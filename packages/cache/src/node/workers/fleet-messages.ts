@@ -6,6 +6,8 @@
 
 import type { CertificatePem } from '@bloomery/transport/http';
 import type { HashHalves } from '../../peers/decisions/owner-question.ts';
+import type { FleetPicture } from '../../peers/looking/fleet-view.ts';
+import type { KeyLook } from '../../peers/looking/key-look.ts';
 import type {
   GiveUp,
   KeyedHash,
@@ -63,6 +65,9 @@ export type FleetToPrimary =
       readonly lost: string | null;
     }
   | { readonly kind: 'purge'; readonly id: number; readonly key: string; readonly waitMs: number }
+  /** Questions of the console. */
+  | { readonly kind: 'look'; readonly id: number; readonly hashes: readonly KeyedHash[] }
+  | { readonly kind: 'picture'; readonly id: number }
   | { readonly kind: 'done'; readonly owner: string; readonly hash: HashHalves }
   | { readonly kind: 'gave-up'; readonly owner: string; readonly hash: HashHalves; readonly why: GiveUp }
   | { readonly kind: 'neighbour-report'; readonly report: NeighbourReport };
@@ -71,6 +76,8 @@ export type FleetToWorker =
   | { readonly kind: 'planned'; readonly id: number; readonly plan: NeighbourPlan }
   | { readonly kind: 'owner-said'; readonly id: number; readonly word: OwnerWord }
   | { readonly kind: 'purge-reach'; readonly id: number; readonly reach: PurgeReach }
+  | { readonly kind: 'looked'; readonly id: number; readonly look: KeyLook }
+  | { readonly kind: 'pictured'; readonly id: number; readonly picture: FleetPicture }
   | { readonly kind: 'fleet-news'; readonly news: FleetNews }
   /** The operator has changed the secrets, here in base64. */
   | { readonly kind: 'fleet-secrets'; readonly secrets: readonly string[] }

@@ -154,6 +154,14 @@ export class PrimaryFleet {
           .purge(message.key, message.waitMs)
           .then((reach) => reply({ kind: 'purge-reach', id: message.id, reach }));
         break;
+      case 'look':
+        void this.#member
+          .look(message.hashes)
+          .then((look) => reply({ kind: 'looked', id: message.id, look }));
+        break;
+      case 'picture':
+        void this.#member.picture().then((picture) => reply({ kind: 'pictured', id: message.id, picture }));
+        break;
       case 'done':
         directory.done(message.owner, message.hash);
         break;

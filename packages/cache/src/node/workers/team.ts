@@ -10,6 +10,7 @@
  */
 
 import type { MemberReport, TeamReport } from '../admin/status.ts';
+import type { WholeNode } from '../console/console-part.ts';
 import type { FleetAccess } from '../fleet/object-exchange.ts';
 
 export interface Team {
@@ -29,6 +30,12 @@ export interface Team {
    * Announces that this worker's clients are served; resolves when those of all other workers are.
    */
   drained(): Promise<void>;
+  /** The token that the primary drew for all workers. */
+  readonly token?: string;
+  /** The whole node, for the console; absent if this process has its own. */
+  readonly console?: WholeNode;
+  /** The secret for the names of objects in the console, which the primary drew. */
+  readonly objectKey?: Uint8Array;
   /** The node in its fleet, which the primary keeps; null or absent if it has no neighbours. */
   readonly fleet?: FleetAccess | null;
 }

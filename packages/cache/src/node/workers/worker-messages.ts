@@ -6,6 +6,8 @@
 import type { MemberReport, TeamReport } from '../admin/status.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { NodeConfig } from '../config/node-config.ts';
+import type { ConsoleQuestion, PartQuestion } from '../console/console-part.ts';
+import type { HistoryRow } from '../console/history-ring.ts';
 import type { FleetStart, FleetToPrimary, FleetToWorker } from './fleet-messages.ts';
 
 export type ToWorker =
@@ -18,6 +20,12 @@ export type ToWorker =
       readonly size: number;
       readonly folder: string;
       readonly removeFirst: readonly string[];
+      /** The token for changes that the primary drew. */
+      readonly token: string;
+      /** The folder of the console's page; see `StartOptions`. */
+      readonly consolePage: string | null;
+      /** The secret for the names of objects in the console, in base64. */
+      readonly objectKey: string;
       readonly fleet: FleetStart | null;
     }
   /** Accept requests of clients on these addresses. */
@@ -31,6 +39,12 @@ export type ToWorker =
   | { readonly kind: 'remove'; readonly id: number; readonly key: string }
   | { readonly kind: 'collected'; readonly id: number; readonly report: TeamReport }
   | { readonly kind: 'removed'; readonly id: number; readonly count: number; readonly problem: string | null }
+  /** Questions about the console, and their answers. */
+  | { readonly kind: 'console-part'; readonly id: number; readonly question: PartQuestion }
+  | { readonly kind: 'console-said'; readonly id: number; readonly answer: unknown }
+  /** A row of the history is complete; another worker was given a wrong token. */
+  | { readonly kind: 'history-row'; readonly row: HistoryRow }
+  | { readonly kind: 'wrong-token' }
   | { readonly kind: 'reload'; readonly config: NodeConfig }
   | { readonly kind: 'reopen-logs' }
   | { readonly kind: 'stop'; readonly deadlineMs: number }
@@ -59,4 +73,7 @@ export type ToPrimary =
   /** Make the owner remove a key. */
   | { readonly kind: 'remove'; readonly id: number; readonly owner: number; readonly key: string }
   | { readonly kind: 'removed'; readonly id: number; readonly count: number; readonly problem: string | null }
+  | { readonly kind: 'console'; readonly id: number; readonly question: ConsoleQuestion }
+  | { readonly kind: 'console-part'; readonly id: number; readonly part: unknown }
+  | { readonly kind: 'wrong-token' }
   | { readonly kind: 'drained' };

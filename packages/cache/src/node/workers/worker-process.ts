@@ -7,6 +7,7 @@
 
 import { join } from 'node:path';
 import { systemClock } from '@bloomery/transport';
+import { answerPart, type ConsoleQuestion } from '../console/console-part.ts';
 import { boundHeapGrowth } from '../heap-growth.ts';
 import { Log } from '../log/log.ts';
 import { type CacheNode, type ListenPlaces, startNode } from '../start-node.ts';
@@ -58,6 +59,19 @@ async function obey(message: ToWorker): Promise<void> {
     case 'remove':
       await remove(message.id, message.key);
       break;
+    case 'console-part': {
+      // A worker that is starting has nothing yet.
+      const part = node === null ? null : await answerPart(node.consolePart, message.question);
+      tell({ kind: 'console-part', id: message.id, part });
+      break;
+    }
+    case 'history-row':
+      node?.consolePart.rowDone(message.row);
+      break;
+    case 'wrong-token':
+      node?.consolePart.noteWrongToken();
+      break;
+    case 'console-said':
     case 'collected':
     case 'removed':
       questions.get(message.id)?.(message);
@@ -66,6 +80,8 @@ async function obey(message: ToWorker): Promise<void> {
     case 'planned':
     case 'owner-said':
     case 'purge-reach':
+    case 'looked':
+    case 'pictured':
     case 'fleet-news':
     case 'fleet-secrets':
     case 'fleet-certificates':
@@ -90,7 +106,17 @@ async function obey(message: ToWorker): Promise<void> {
   }
 }
 
-async function start({ config, index, size, folder, removeFirst, fleet: facts }: Start): Promise<void> {
+async function start({
+  config,
+  index,
+  size,
+  folder,
+  removeFirst,
+  token,
+  consolePage,
+  objectKey,
+  fleet: facts,
+}: Start): Promise<void> {
   const log = new Log({ level: config.logLevel, format: config.logFormat, fields: { worker: index } });
   const crash = (error: unknown) => {
     log.event('error', 'crashed', {
@@ -110,6 +136,15 @@ async function start({ config, index, size, folder, removeFirst, fleet: facts }:
     index,
     size,
     fleet,
+    token,
+    objectKey: Buffer.from(objectKey, 'base64'),
+    console: {
+      history: (span) => askPrimary({ about: 'history', span }),
+      answers: (after) => askPrimary({ about: 'answers', after }),
+      busiest: () => askPrimary({ about: 'busiest' }),
+      stored: (owner, key) => askPrimary({ about: 'stored', owner, key }),
+      wrongToken: () => tell({ kind: 'wrong-token' }),
+    },
     socketPath: (worker) => join(folder, `${worker}.sock`),
     removeKey: async (owner, key) => {
       const answer = await ask({ kind: 'remove', id: ++lastId, owner, key }, REMOVE_MS);
@@ -139,13 +174,22 @@ async function start({ config, index, size, folder, removeFirst, fleet: facts }:
       tell({ kind: 'prepared' });
       return whereToListen;
     };
-    const started = await startNode(config, { team, log, removeFirst, places });
+    const started = await startNode(config, { team, log, removeFirst, places, consolePage });
     node = started;
     setInterval(() => tell({ kind: 'report', id: null, report: started.report() }), REPORT_EVERY_MS).unref();
     tell({ kind: 'ready', listen: node.listen, adminListen: node.adminListen });
   } catch (error) {
     tell({ kind: 'failed', message: (error as Error).message });
   }
+}
+
+async function askPrimary<T>(question: ConsoleQuestion): Promise<T> {
+  const answer = await ask({ kind: 'console', id: ++lastId, question }, COLLECT_MS);
+  if (answer === null)
+    throw new Error(
+      `Cannot ask about the node: expected an answer of the primary process in ${COLLECT_MS / 1000} s, got none`,
+    );
+  return (answer as Extract<ToWorker, { kind: 'console-said' }>).answer as T;
 }
 
 async function remove(id: number, key: string): Promise<void> {
@@ -159,7 +203,7 @@ async function remove(id: number, key: string): Promise<void> {
 
 /** The answer, or null if there was none in time. */
 function ask(
-  question: Extract<ToPrimary, { kind: 'collect' | 'remove' }>,
+  question: Extract<ToPrimary, { kind: 'collect' | 'remove' | 'console' }>,
   timeoutMs: number,
 ): Promise<ToWorker | null> {
   return new Promise((resolve) => {

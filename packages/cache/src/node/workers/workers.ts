@@ -18,10 +18,12 @@
  */
 
 import cluster, { type Worker } from 'node:cluster';
+import { randomBytes } from 'node:crypto';
 import { closeSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AbortOptions, abortable } from '../../store/abortable.ts';
+import { drawToken } from '../admin/admin-token.ts';
 import type { TeamReport } from '../admin/status.ts';
 import { type ClaimedFolder, claimConfiguredFolder } from '../claimed-folder.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
@@ -29,11 +31,14 @@ import type { NodeConfig } from '../config/node-config.ts';
 import { readPeerCertificates } from '../config/peer-certificates.ts';
 import { readPeerSecrets } from '../config/peer-secret.ts';
 import { settingsForRestart, withoutRestart } from '../config/reload-rules.ts';
+import type { PartQuestion } from '../console/console-part.ts';
+import { lookAt } from '../console/counts.ts';
 import { readCertificate } from '../listen/node-servers.ts';
 import { openAccessLog } from '../log/access-log.ts';
 import type { Log } from '../log/log.ts';
 import { MemberLedger } from '../metrics/member-ledger.ts';
 import { randomName } from '../node-name.ts';
+import { PrimaryConsole } from './primary-console.ts';
 import { PrimaryFleet } from './primary-fleet.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import { ownerOf } from './team.ts';
@@ -48,6 +53,12 @@ const LONGEST_PAUSE_MS = 30_000;
 const HUNG_MS = 30_000;
 /** Maximum number of keys that wait for a worker that is down. */
 const MOST_WAITING = 100_000;
+
+interface WorkersOptions extends AbortOptions {
+  readonly hungMs?: number;
+  /** The folder of the console's page; see `StartOptions`. */
+  readonly consolePage?: string | null;
+}
 
 interface Member {
   readonly index: number;
@@ -92,6 +103,10 @@ export class Workers {
   readonly #watch: SilenceWatch;
   /** The node in its fleet, or null if it has no neighbours. */
   #fleet: PrimaryFleet | null = null;
+  readonly #drawnToken = drawToken();
+  readonly #objectKey = randomBytes(32).toString('base64');
+  #consolePage: string | null = null;
+  readonly #console: PrimaryConsole;
 
   private constructor(
     config: NodeConfig,
@@ -111,6 +126,18 @@ export class Workers {
     this.#disk = disk;
     this.#log = log;
     this.#watch = new SilenceWatch(hungMs, (index) => this.#hangs(this.#members[index], hungMs));
+    this.#console = new PrimaryConsole({
+      folder: disk?.folder ?? null,
+      look: () => {
+        const report = { ...this.#ledger.report, fleet: this.#fleet?.report() ?? null };
+        return report.members.length === 0 && report.ended === null ? null : lookAt(report, Date.now());
+      },
+      warn: (problem) => log.event('warn', 'console-history', { problem }),
+      rowDone: (row) => this.#tellAll({ kind: 'history-row', row }),
+      workers: () =>
+        this.#members.flatMap(({ index, worker, ready }) => (worker !== null && ready ? [index] : [])),
+      ask: (index, question) => this.#askPart(index, question),
+    });
     this.#members = Array.from({ length: config.workers }, (_, index) => ({
       index,
       worker: null,
@@ -129,7 +156,7 @@ export class Workers {
   static async start(
     config: NodeConfig,
     log: Log,
-    { hungMs = HUNG_MS, signal }: AbortOptions & { readonly hungMs?: number } = {},
+    { hungMs = HUNG_MS, signal, consolePage = null }: WorkersOptions = {},
   ): Promise<Workers> {
     signal?.throwIfAborted();
     const own = import.meta.url;
@@ -139,6 +166,7 @@ export class Workers {
     });
     const disk = await claimConfiguredFolder(config, log, signal);
     const workers = new Workers(config, log, await openWorkersFolder(), disk, hungMs);
+    workers.#consolePage = consolePage;
     try {
       await workers.#joinFleet();
       await abortable(Promise.all(workers.#members.map((member) => workers.#start(member))), signal);
@@ -146,12 +174,18 @@ export class Workers {
       await workers.close(0);
       throw error;
     }
+    workers.#console.start();
     for (const warning of config.warnings) log.event('warn', 'configuration', { warning });
     return workers;
   }
 
   get folder(): string | null {
     return this.#disk?.folder ?? null;
+  }
+
+  /** The token that the node drew at its start; null if the operator set one. */
+  get drawnToken(): string | null {
+    return this.#config.adminToken === null ? this.#drawnToken : null;
   }
 
   get pids(): readonly number[] {
@@ -244,6 +278,7 @@ export class Workers {
     }, totalMs + 5000);
     await Promise.all(ended);
     clearTimeout(timer);
+    await this.#console.close();
     await this.#fleet?.close(0);
     this.#folder.close();
     this.#disk?.release();
@@ -313,6 +348,9 @@ export class Workers {
             size: this.#members.length,
             folder: this.#folder.path,
             removeFirst: removals.map(({ key }) => key),
+            token: this.#drawnToken,
+            consolePage: this.#consolePage,
+            objectKey: this.#objectKey,
             fleet: this.#fleet?.begin(member.index) ?? null,
           });
         } else if (message.kind === 'prepared') {
@@ -364,6 +402,7 @@ export class Workers {
     if (member.worker === worker) member.worker = null;
     this.#ledger.end(member.index);
     this.#fleet?.end(member.index);
+    this.#console.end(member.index);
     this.#watch.forget(member.index);
     const wasReady = member.ready;
     member.ready = false;
@@ -423,12 +462,29 @@ export class Workers {
         this.#answers.get(message.id)?.(message);
         break;
       case 'removed':
+      case 'console-part':
         this.#answers.get(message.id)?.(message);
+        break;
+      case 'console': {
+        const { worker } = member;
+        this.#console
+          .answer(message.question)
+          .then((answer) => {
+            if (worker !== null) tell(worker, { kind: 'console-said', id: message.id, answer });
+          })
+          .catch((problem) => this.#log.event('warn', 'console', { problem }));
+        break;
+      }
+      case 'wrong-token':
+        for (const other of this.#members)
+          if (other !== member && other.worker !== null) tell(other.worker, { kind: 'wrong-token' });
         break;
       case 'summary':
       case 'plan':
       case 'ask-owner':
       case 'purge':
+      case 'look':
+      case 'picture':
       case 'done':
       case 'gave-up':
       case 'neighbour-report': {
@@ -452,6 +508,14 @@ export class Workers {
       }),
     );
     return { ...this.#ledger.report, fleet: this.#fleet?.report() ?? null };
+  }
+
+  /** Asks a worker for its part of the console; null if it does not answer in time. */
+  async #askPart(index: number, question: PartQuestion): Promise<unknown> {
+    const { worker, ready } = this.#members[index] as Member;
+    if (worker === null || !ready) return null;
+    const answer = await this.#ask(worker, (id) => ({ kind: 'console-part', id, question }), REPORT_MS);
+    return answer?.kind === 'console-part' ? answer.part : null;
   }
 
   #remove(owner: Member, key: string, done: (count: number, problem: string | null) => void): void {
