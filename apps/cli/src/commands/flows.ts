@@ -17,7 +17,7 @@ import {
   parseFlow,
   parseFlowFields,
 } from '@bloomery/packets/flows';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   parseBytes,
   parseCount,
@@ -30,6 +30,7 @@ import { readKeyBytes } from '../files/secret-key-file.ts';
 import { finite, prometheusText, reportData } from '../flows/flow-data.ts';
 import type { FlowSource } from '../flows/flow-source.ts';
 import { oneFlowText, reportText } from '../flows/flow-text.ts';
+import { listPrefixes } from '../flows/list-prefixes.ts';
 import { LiveScreen } from '../flows/live-screen.ts';
 import { packetSource } from '../flows/read-packets.ts';
 import { exportSource } from '../flows/receive-exports.ts';
@@ -46,6 +47,7 @@ interface FlowsOptions {
   readonly top: number;
   readonly threshold?: number;
   readonly interval?: number;
+  readonly prefixes?: 'src' | 'dst';
   readonly flow?: NamedFlow & { readonly text: string };
   readonly exact?: boolean;
   readonly memory?: number;
@@ -63,6 +65,9 @@ const EXACT_MEMORY = 2 ** 31;
 const LEAST_MEMORY = 1.2e6;
 const MOST_MEMORY = 4e9;
 const REFRESH_MS = 1000;
+const TUNNELS = ['gre', 'vxlan', 'ip'] as const;
+/** Share that makes a prefix heavy unless `--threshold` says otherwise. */
+const DEFAULT_SHARE = 0.01;
 
 export function register(program: Command): void {
   const command = program
@@ -90,6 +95,12 @@ export function register(program: Command): void {
       'print one flow and its bounds, such as src=10.0.0.7,dport=443,proto=tcp',
       flowOption,
     )
+    .addOption(
+      new Option(
+        '--prefixes <side>',
+        'list the prefixes, of any length, with at least --threshold of the bytes (default: 1%)',
+      ).choices(['src', 'dst']),
+    )
     .option('--exact', 'count exactly, and stop with an error if the flows do not fit into the memory')
     .option('--memory <bytes>', 'memory for the flows (default: 36MiB; with --exact 2GiB)', parseBytes)
     .option('--wire', 'count bytes on the wire instead of those of IP')
@@ -113,6 +124,7 @@ export function register(program: Command): void {
     ],
     ['bloomery flows day*.pcap.gz --by dst --threshold 1%', 'destinations with at least 1 % of the bytes'],
     ['bloomery flows office.pcap --flow src=10.0.0.7', 'one host'],
+    ['bloomery flows office.pcap --prefixes dst', 'the networks that most traffic goes to, large or small'],
     ['bloomery flows --netflow :2055 --by src/24 --interval 5m', 'from routers that export flows'],
   ]);
 }
@@ -124,6 +136,7 @@ flow above a size that it tells, each with a lower and an upper bound that are a
 
 async function run(paths: string[], options: FlowsOptions): Promise<void> {
   checkOptions(options);
+  if (options.prefixes !== undefined) return runPrefixes(paths, options, options.prefixes);
   const fields = options.flow?.fields ?? options.by ?? FIVE_TUPLE;
   const source = sourceOf(paths, options);
   const view = options.live ? new LiveScreen() : undefined;
@@ -143,7 +156,9 @@ async function run(paths: string[], options: FlowsOptions): Promise<void> {
   });
   const held = holdSignals();
   const timer = view && setInterval(() => view.draw(liveText(meter, options, source)), REFRESH_MS);
-  const quiet = options.json || options.prometheus || view !== undefined;
+  // Lists of intervals come while it reads, and a bar on the same terminal would overwrite them.
+  const isListing = options.interval !== undefined && isTerminal(1);
+  const quiet = options.json || options.prometheus || view !== undefined || isListing;
   const bar = startProgress({ what: 'reading', total: source.bytes, enabled: !quiet });
   try {
     await source.read(meter, bar.advance, held.stop);
@@ -164,8 +179,19 @@ async function run(paths: string[], options: FlowsOptions): Promise<void> {
   held.close();
 }
 
+async function runPrefixes(
+  paths: string[],
+  { threshold, packets, wire, tunnels, json }: FlowsOptions,
+  side: 'src' | 'dst',
+): Promise<void> {
+  const source = packetSource(paths, tunnels ? TUNNELS : []);
+  const share = threshold ?? DEFAULT_SHARE;
+  await listPrefixes(source, { side, share, measure: packets ? 'packets' : 'bytes', wire, json });
+  if (!json) writeNotes(source);
+}
+
 function sourceOf(paths: readonly string[], { netflow, tunnels }: FlowsOptions): FlowSource {
-  if (netflow === undefined) return packetSource(paths, tunnels ? ['gre', 'vxlan', 'ip'] : []);
+  if (netflow === undefined) return packetSource(paths, tunnels ? TUNNELS : []);
   if (paths.length > 0) throw new UsageError('--netflow receives from the network; leave the captures out');
   return exportSource(netflow);
 }
@@ -200,6 +226,7 @@ function checkOptions(options: FlowsOptions): void {
   }
   if (json && prometheus)
     throw new UsageError('--json and --prometheus are two forms of the output; choose one');
+  if (options.prefixes !== undefined) checkPrefixes(options);
   if (flow !== undefined && by !== undefined) {
     throw new UsageError('--flow names the fields of its flow itself; leave --by out');
   }
@@ -213,6 +240,25 @@ function checkOptions(options: FlowsOptions): void {
     throw new UsageError('--live draws a screen; leave --json and --prometheus out');
   if (live && !isTerminal(1)) {
     throw new UsageError('--live needs a terminal; --interval 10s prints a list for each interval instead');
+  }
+}
+
+/** Options that `--prefixes` has no use for. */
+function checkPrefixes(options: FlowsOptions): void {
+  const others = [
+    'by',
+    'flow',
+    'interval',
+    'live',
+    'netflow',
+    'anonymise',
+    'prometheus',
+    'exact',
+    'memory',
+  ] as const;
+  const given = others.find((name) => options[name] !== undefined);
+  if (given !== undefined) {
+    throw new UsageError(`--prefixes lists prefixes of captures, by bytes or packets; leave --${given} out`);
   }
 }
 

@@ -12,16 +12,17 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import {
+  CaptureDecoder,
   CaptureError,
   CaptureWriter,
   HeaderBatch,
   HeaderDecoder,
   PacketBatch,
-  readBatches,
 } from '@bloomery/packets/capture';
 import { LoopDetector } from '@bloomery/packets/loops';
 import { SecretKey } from 'bloomery';
 import { type Command, InvalidArgumentError } from 'commander';
+import { feedCapture } from '../captures/feed-capture.ts';
 import {
   parseBytes,
   parseCount,
@@ -115,21 +116,26 @@ async function run(paths: string[], options: LoopsOptions): Promise<void> {
   const batch = new PacketBatch();
   const headers = new HeaderBatch(batch.capacity);
   const held = holdSignals();
-  // A pipe that is quiet must not delay the answer after a signal.
-  held.stop.addEventListener('abort', () => process.stdin.destroy());
   const bar = startProgress({ what: 'reading', total: bytesOf(inputs), enabled: !json && !live });
   try {
-    for (const { path, parts } of inputs) {
-      try {
-        for await (const one of readBatches(parts(bar.advance), { batch, signal: held.stop })) {
+    for (const input of inputs) {
+      const { path } = input;
+      const capture = new CaptureDecoder();
+      const take = (bytes: Uint8Array) => {
+        capture.push(bytes);
+        while (capture.next(batch)) {
           const before = detector.loopCount;
-          decoder.decode(one, headers);
-          const rows = detector.take(one, headers);
-          if (rows.length > 0) output?.add(one, rows);
+          decoder.decode(batch, headers);
+          const rows = detector.take(batch, headers);
+          if (rows.length > 0) output?.add(batch, rows);
           if (live && detector.loopCount > before) announce(detector, before, options);
         }
-      } catch (error) {
+      };
+      try {
+        await feedCapture(input, take, bar.advance, held.stop);
         if (held.stop.aborted) break;
+        capture.end();
+      } catch (error) {
         if (!(error instanceof CaptureError) || error.code === 'not-a-capture') throw named(error, path);
         warn(`${path}: ${error.message}; the answer is about the packets before it`);
       }

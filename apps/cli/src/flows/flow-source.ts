@@ -2,6 +2,9 @@
 
 import type { FlowMeter } from '@bloomery/packets/flows';
 
+/** Part of a meter that counts packets; `PrefixMeter` has it as well. */
+export type PacketSink = Pick<FlowMeter, 'addPackets' | 'chunk'>;
+
 export interface FlowSource {
   /** Bytes of all inputs, for a bar of progress; 0 if they are not known. */
   readonly bytes: number;

@@ -9,7 +9,13 @@ import { flowColumns } from './flow-columns.ts';
 
 /** The report as lines. */
 export function reportText(report: FlowReport, fields: FlowFields): string {
+  if (report.packets === 0 && report.flows === 0) return emptyLine(report);
   return [summaryLine(report), ...trustLines(report), '', flowTable(report, fields)].join('\n');
+}
+
+/** An interval without packets, or all of the input. */
+function emptyLine({ from, to }: FlowReport): string {
+  return from === null || to === null ? 'no packets' : `no packets, ${timeText(from)} to ${timeText(to)}`;
 }
 
 function summaryLine({ bytes, packets, flows, completeFrom, first, last }: FlowReport): string {

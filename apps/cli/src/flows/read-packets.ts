@@ -1,6 +1,5 @@
 /**
- * Packets of captures, from files and pipes, into a meter. Plain files are read into one buffer
- * again and again, without a stream; packed ones and pipes come in parts.
+ * Packets of captures, from files and pipes, into a meter.
  *
  * A capture that ends in the middle of a record (its writer was killed, or is still writing) gives
  * its whole packets and a warning. A file that is no capture is an error.
@@ -9,25 +8,28 @@
 import {
   CaptureDecoder,
   CaptureError,
-  HeaderBatch,
   HeaderDecoder,
   PacketBatch,
   type Tunnel,
 } from '@bloomery/packets/capture';
-import { type Input, inputsOf, PlainFile } from '../keys/input.ts';
+import { feedCapture } from '../captures/feed-capture.ts';
+import { inputsOf } from '../keys/input.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import type { FlowSource } from './flow-source.ts';
+import type { FlowSource, PacketSink } from './flow-source.ts';
 import { undecodedText } from './flow-text.ts';
 
-/** Bytes that are read at once: they stay in the second-level cache until they are decoded. */
-const CHUNK = 1 << 18;
 const BATCH = 2048;
+type ReadArguments = [onRead: (bytes: number) => void, signal: AbortSignal];
 
 /** Opens captures. Without paths, or with `-`, it is standard input. */
-export function packetSource(paths: readonly string[], tunnels: readonly Tunnel[]): FlowSource {
+export function packetSource(
+  paths: readonly string[],
+  tunnels: readonly Tunnel[],
+): FlowSource & { read(meter: PacketSink, ...rest: ReadArguments): Promise<void> } {
   const inputs = inputsOf(paths);
-  const decoder = new HeaderDecoder({ tunnels });
+  // A later fragment counts for the flow of its first one, where that came before.
+  const decoder = new HeaderDecoder({ tunnels, joinFragments: true });
   const sizes = inputs.map(({ bytes }) => bytes ?? Number.NaN);
   return {
     bytes: sizes.reduce((sum, size) => sum + size, 0) || 0,
@@ -36,20 +38,16 @@ export function packetSource(paths: readonly string[], tunnels: readonly Tunnel[
       return { notIp, cut, malformed, linkType };
     },
     notes: () => undecodedText(decoder.counts),
-    async read(meter, onRead, signal) {
-      const [batch, headers] = [new PacketBatch(BATCH), new HeaderBatch(BATCH)];
+    async read(meter: PacketSink, onRead, signal) {
+      const batch = new PacketBatch(BATCH);
       for (const input of inputs) {
         const capture = new CaptureDecoder();
         const take = (bytes: Uint8Array) => {
           capture.push(bytes);
-          while (capture.next(batch)) {
-            decoder.decode(batch, headers);
-            meter.add(batch, headers);
-          }
+          while (capture.next(batch)) meter.addPackets(batch, decoder);
         };
         try {
-          if (input.plainFile) await readPlain(input, take, onRead, signal);
-          else await readParts(input, take, onRead, signal);
+          await feedCapture(input, take, onRead, signal, meter.chunk);
           if (!signal.aborted) capture.end();
         } catch (error) {
           if (!(error instanceof CaptureError)) throw error;
@@ -59,54 +57,6 @@ export function packetSource(paths: readonly string[], tunnels: readonly Tunnel[
       }
     },
   };
-}
-
-/** A pause for signals and timers comes after this many chunks. */
-const CHUNKS_PER_TURN = 256;
-
-async function readPlain(
-  { path }: Input,
-  take: (bytes: Uint8Array) => void,
-  onRead: (bytes: number) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const file = new PlainFile(path);
-  const buffer = new Uint8Array(CHUNK);
-  try {
-    for (let chunks = 1; !signal.aborted; chunks++) {
-      const length = file.read(buffer, 0);
-      if (length === 0) return;
-      take(buffer.subarray(0, length));
-      onRead(length);
-      if (chunks % CHUNKS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-  } finally {
-    file.close();
-  }
-}
-
-async function readParts(
-  input: Input,
-  take: (bytes: Uint8Array) => void,
-  onRead: (bytes: number) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const parts = input.parts(onRead);
-  const aborted = new Promise<void>((resolve) =>
-    signal.addEventListener('abort', () => resolve(), { once: true }),
-  );
-  try {
-    for (;;) {
-      // A quiet pipe must not hold back the answer after Ctrl-C.
-      const part = await Promise.race([parts.next(), aborted]);
-      if (part === undefined || part.done) return;
-      take(part.value);
-    }
-  } finally {
-    // The generator waits for a part that may never come, so its end is not waited for.
-    void parts.return(undefined).catch(() => {});
-    if (signal.aborted && input.path === '-') process.stdin.destroy();
-  }
 }
 
 function reportFault(path: string, error: CaptureError, packets: number): void {

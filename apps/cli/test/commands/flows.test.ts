@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { CaptureWriter } from '@bloomery/packets/capture';
 import { writeZipfCapture } from '@bloomery/testkit/captures/zipf-capture';
 import { eventually, until } from '@bloomery/testkit/eventually';
 import { expect, onTestFinished, test } from 'vitest';
@@ -124,6 +125,72 @@ test('--flow prints one flow, exactly or between its bounds', () => {
     bytes: { atLeast: 0, atMost: 0 },
     packets: { atLeast: 0, atMost: 0 },
   });
+});
+
+test('--prefixes lists networks of any size, each with what longer ones leave', () => {
+  const { code, stdout, stderr } = bloomery(['flows', path, '--prefixes', 'src', '--threshold', '10%']);
+  expect([code, stderr]).toEqual([0, '']);
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines[0]).toMatch(/^[\d.]+ MB of IPv4; listed: prefixes with 10.0 % or more/);
+  expect(lines[1]).toBe('exact: every address was counted');
+  expect(lines[2]).toMatch(/^not listed: [\d.]+ MB of IPv6$/);
+  expect(lines[4]).toMatch(/^ *bytes +share +alone +prefix of sources$/);
+  const data = bloomery(['flows', path, '--prefixes', 'dst', '--packets', '--json']).stdout;
+  const { exact, total, ipv6, prefixes } = JSON.parse(data);
+  expect([exact, total + ipv6]).toEqual([true, 20_000]);
+  // All destinations are in 192.168.0.0/16, and half of the packets are of a few flows.
+  expect(prefixes.length).toBeGreaterThan(10);
+  for (const one of prefixes) {
+    expect(one.prefix).toMatch(/^192\.168\./);
+    expect(one.aloneAtMost).toBeGreaterThanOrEqual(0.01 * total);
+  }
+  const alone = prefixes.reduce((sum: number, one: { aloneAtMost: number }) => sum + one.aloneAtMost, 0);
+  expect(alone).toBeLessThanOrEqual(total);
+  expect(bloomery(['flows', path, '--prefixes', 'src', '--by', 'dst']).stderr).toContain('leave --by out');
+});
+
+test('a later fragment counts for the flow of its first one', () => {
+  const writer = new CaptureWriter({ format: 'pcap' });
+  const head = (id: number, flags: number) =>
+    [
+      2,
+      0,
+      0,
+      0,
+      0,
+      1,
+      2,
+      0,
+      0,
+      0,
+      0,
+      2,
+      8,
+      0,
+      0x45,
+      0,
+      0,
+      44,
+      0,
+      id,
+      flags >> 8,
+      flags & 255,
+      64,
+      17,
+      0,
+      0,
+    ].concat([10, 0, 0, 1, 10, 0, 0, 2]);
+  const payload = [4, 87, 0, 53, ...new Array<number>(20).fill(0)];
+  for (const flags of [0x2000, 0x2003, 6])
+    writer.add({ seconds: 1, nanoseconds: flags, bytes: Uint8Array.from([...head(7, flags), ...payload]) });
+  const [report] = reports([], writer.take());
+  expect(report.top).toMatchObject([{ destinationPort: 53, bytes: { atMost: 132 }, packets: { atMost: 3 } }]);
+});
+
+test('an input or an interval without packets is one line', () => {
+  const empty = new CaptureWriter({ format: 'pcap' }).take();
+  const { code, stdout } = bloomery(['flows'], { input: empty });
+  expect([code, stdout]).toEqual([0, 'no packets\n']);
 });
 
 test('--anonymise keeps prefixes and totals, and hides addresses', () => {
