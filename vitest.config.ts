@@ -20,9 +20,10 @@ const notQuick = [
   // Programs that run, are killed, or fill a disk.
   'packages/cache/test/{chaos,clients,faults,fleet,node}/**',
   'packages/files/test/locks/**',
+  'packages/overlay/test/routing/processes.test.ts',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
-  'apps/cli/test/{in-place/kill.test.ts,inputs/**,packed/**,terminal/**,text/**}',
-  'apps/cli/test/commands/{add,build,cache,cache-demo,check,combine,convert,halve,join,layer,papers,plan,selftest,sign,similar,similar-text,simulate,verify}.test.ts',
+  'apps/cli/test/{in-place/kill.test.ts,inputs/**,mail/**,packed/**,terminal/**,text/**,tracing/**}',
+  'apps/cli/test/commands/{add,build,cache,cache-demo,check,combine,convert,digestd,halve,join,layer,papers,plan,route,selftest,sign,similar,similar-text,simulate,verify}.test.ts',
   'packages/cache/src/node/log/access-log.test.ts',
   // A program, a browser or a word list that `npm ci` does not bring: openssl, Chromium,
   // dictionaries, another version of Node.
@@ -33,11 +34,13 @@ const notQuick = [
   'apps/cli/src/documents/document-pairs.test.ts',
   'packages/sim/test/meshes/node-versions.test.ts',
   'packages/bloomery/test/kernel/csp.node.test.ts',
+  'apps/console/test/page/**',
   'packages/stores/src/dictionaries/{hyphenation,passwords}/**',
   'packages/stores/test/spelling/words.test.ts',
   'packages/stores/test/{join,layered}/**',
   'packages/stores/src/join/postgres-hash.test.ts',
   'packages/packets/test/{captures,exports}/**',
+  'packages/packets/test/queues/real-tcp.test.ts',
   'apps/cli/test/commands/{hyphenate,password,spell}.test.ts',
   // More than 5 s of CPU time at a tenth of the effort, or a gigabyte of memory.
   'packages/bloomery/test/filters/large.node.test.ts',

@@ -42,6 +42,12 @@ modules.push(
     entry: 'flows/flow-table.ts',
     target: 'flows/kernel/flow-table-binary.ts',
   },
+  {
+    name: 'digests',
+    home: 'packages/packets',
+    entry: 'traceback/digests.ts',
+    target: 'traceback/digests/digests-binary.ts',
+  },
 );
 const check = process.argv.includes('--check');
 const wanted = process.argv.slice(2).filter((argument) => argument !== '--check');

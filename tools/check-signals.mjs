@@ -15,6 +15,7 @@ const STEP =
 const QUESTION = 'one question to the DNS; `cancel` of the resolver gives it up, as Node has it';
 const CLIENT = 'describes the client that the caller passes in; each command has a deadline';
 const ITERATION = 'an iteration ends when its reader stops asking';
+const DEADLINE = 'it ends at its deadline, `timeoutMs`, whatever others do';
 
 /**
  * Reasons why a function takes no signal, by package and by the name of the function.
@@ -60,6 +61,30 @@ const EXCEPTIONS = {
   },
   bloomery: {
     'KeyStream.getReader': 'describes a web stream; `addFrom`, which reads it, takes a signal',
+  },
+  '@bloomery/files': {
+    replaceFile: 'a file that is being replaced is the old one or the new one, never half of each',
+  },
+  '@bloomery/overlay': {
+    'Directory.change': DEADLINE,
+    'Directory.find': DEADLINE,
+    'RendezvousDirectory.change': DEADLINE,
+    'RendezvousDirectory.find': DEADLINE,
+    'RouteDaemon.close': CLOSING,
+    'RouteDaemon.start': 'listens on a port; `close` ends it',
+    'RouteNode.announce': DEADLINE,
+    'RouteNode.close': CLOSING,
+    'RouteNode.locate': DEADLINE,
+    'RouteNode.withdraw': DEADLINE,
+    ristretto255: 'loads a module, which cannot be stopped',
+  },
+  '@bloomery/packets': {
+    'Collector.seen': 'one block of each table of the window, a fraction of a second',
+    'Collector.source': 'one block of each table of the window, a fraction of a second',
+    'DigestService.close': CLOSING,
+    'DigestService.start': 'listens on a port; `close` ends it',
+    simulateBottleneck: 'computes until the virtual end that its settings say',
+    walkBack: 'asks by the function of the caller, whose questions have deadlines',
   },
   '@bloomery/sim': {
     'SimTransport.close': CLOSING,

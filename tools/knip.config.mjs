@@ -23,9 +23,16 @@ const STARTED = {
     'src/hashing/hash-worker.ts',
     'src/text/scanning/scan-worker.ts',
   ],
+  'apps/console': [
+    'src/shell/main.tsx',
+    'src/{plan/plan,papers/papers,inside/inside}-view.tsx',
+    'src/engine/engine.ts',
+    'src/node/node-views.ts',
+  ],
   'apps/papers': ['src/main.ts', 'src/trials/trial-worker.ts'],
   'packages/bloomery': ['test/fuzz-subjects.ts', 'test/fuzz-frames.ts'],
   'packages/cache': ['src/node/workers/worker-process.ts'],
+  'packages/overlay': ['test/routing/run-daemon.mjs'],
   'packages/sim': ['test/meshes/print-trace.ts'],
 };
 
@@ -49,7 +56,7 @@ function publicEntries({ exports = {} }) {
 /** @type {[folder: string, workspace: Workspace][]} */
 const packages = readWorkspaces(root).map(({ folder, manifest }) => {
   const entry = [...publicEntries(manifest), ...(STARTED[folder] ?? []), ...TESTS];
-  const project = ['src/**/*.ts', 'test/**/*.ts', '!src/**/*-binary.ts'];
+  const project = ['src/**/*.{ts,tsx}', 'test/**/*.ts', '!src/**/*-binary.ts'];
   // Everything in the test kit is for this repository, so it must be used here.
   return [folder, { entry, project, includeEntryExports: folder === 'packages/testkit' }];
 });
@@ -76,7 +83,12 @@ export default {
         'kernel/parts.ts',
         'engine/rows.ts',
         'packets/{lane,accuracy,figures}.ts',
+        'private/page.ts',
+        'queues/{real,sweep,figures}.ts',
+        'multicast/figure.ts',
+        'traceback/lane.ts',
         'cache/digests.mjs',
+        'console/page.mjs',
         'packets/capture.mjs',
         'stores/*.mjs',
         'reconcile/*.mjs',

@@ -53,9 +53,12 @@ const PROGRAMS = [
   { command: 'tcpdump', package: 'tcpdump', for: 'the tests of captures' },
   { command: 'nfdump', package: 'nfdump', for: 'the comparison of captures and flow exports' },
   { file: '/usr/sbin/softflowd', package: 'softflowd', for: 'the tests of flow exports' },
+  { file: '/usr/sbin/pmacctd', package: 'pmacct', for: 'the tests of sFlow' },
   { command: 'nft', package: 'nftables', for: 'the tests of fleets on networks that lose packets' },
   { command: 'perl', package: 'perl-base', for: 'the tests of routers on TUN devices' },
   { command: 'ping', package: 'iputils-ping', for: 'the tests of routers on TUN devices' },
+  { command: 'procmail', package: 'procmail', for: 'the tests of contacts in mail filters' },
+  { command: 'maildrop', package: 'maildrop', for: 'the tests of contacts in mail filters' },
   { command: 'iperf3', package: 'iperf3', for: 'the tests of routers on TUN devices' },
 ];
 

@@ -5,7 +5,7 @@
 // time to start. `grep` is one file with everything that it needs, because its start is nearly all
 // of its time. Types are checked by tsc (npm run check:types); this only bundles.
 
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -76,6 +76,10 @@ writeFileSync(
   join(bin, 'THIRD-PARTY-LICENSES.txt'),
   licenseNotices(bundledPackages(root, { inputs: { ...metafile.inputs, ...alone.inputs } })),
 );
+
+// The console's page, for the nodes that the command starts (src/fleet/console-page.ts).
+const page = join(root, '../console/dist');
+if (existsSync(page)) cpSync(page, join(bin, 'console'), { recursive: true });
 
 /** Throws if a built file imports a package that is not bundled. */
 function checkComplete({ outputs }) {

@@ -63,7 +63,10 @@ function onlyModule({ home, imports }) {
 function hasModule(path, paths) {
   const folder = posix.dirname(path);
   const words = posix.basename(path).replace(TEST, '').split('-');
-  return words.some((_, i) => paths.has(`${folder}/${words.slice(0, i + 1).join('-')}.ts`));
+  return words.some((_, i) => {
+    const module = `${folder}/${words.slice(0, i + 1).join('-')}`;
+    return paths.has(`${module}.ts`) || paths.has(`${module}.tsx`);
+  });
 }
 
 /**

@@ -21,7 +21,7 @@ export function readWorkspace(root) {
     .flatMap(({ home }) => [`${home}/src`, `${home}/test`])
     .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) => repositoryFiles(root, folder))
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path))
     .map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8')));
   return { packages, files, testTools: Object.keys(devDependencies) };
 }

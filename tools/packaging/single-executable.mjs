@@ -9,8 +9,17 @@
 // once would break it.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
 import { build } from 'esbuild';
 // @ts-expect-error: the package has no types.
 import { inject } from 'postject';
@@ -52,7 +61,10 @@ export async function buildSingleExecutable({ root, node, output, work }) {
     main: join(work, 'main.cjs'),
     output: join(work, 'command.blob'),
     disableExperimentalSEAWarning: true,
-    assets: Object.fromEntries(Object.keys(THREADS).map((name) => [`${name}.js`, join(work, `${name}.js`)])),
+    assets: {
+      ...Object.fromEntries(Object.keys(THREADS).map((name) => [`${name}.js`, join(work, `${name}.js`)])),
+      ...consoleAssets(join(root, 'apps/console/dist'), work),
+    },
   };
   writeFileSync(join(work, 'sea.json'), JSON.stringify(config));
   execFileSync(node, ['--experimental-sea-config', join(work, 'sea.json')], { stdio: 'pipe' });
@@ -62,6 +74,26 @@ export async function buildSingleExecutable({ root, node, output, work }) {
   await withoutWarnings(() =>
     inject(output, 'NODE_SEA_BLOB', readFileSync(config.output), { sentinelFuse: FUSE }),
   );
+}
+
+/**
+ * The console's page, and the list of its files, which Node 20 cannot tell
+ * (packages/cache/src/node/console/page-files.ts). Empty if the page was not built.
+ * @param {string} page
+ * @param {string} work
+ * @returns {Record<string, string>}
+ */
+function consoleAssets(page, work) {
+  if (!existsSync(page)) return {};
+  const files = readdirSync(page, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+  const list = join(work, 'console.json');
+  writeFileSync(list, JSON.stringify(files.map((file) => relative(page, file))));
+  return {
+    'console.json': list,
+    ...Object.fromEntries(files.map((file) => [`console/${relative(page, file)}`, file])),
+  };
 }
 
 const THREADS = {

@@ -28,5 +28,5 @@ export function repositoryFiles(root, folder = '') {
  * @param {string} path
  */
 export function isCode(path) {
-  return /\.(?:ts|m?js)$/.test(path) && !path.endsWith('-binary.ts');
+  return /\.(?:tsx?|m?js)$/.test(path) && !path.endsWith('-binary.ts');
 }

@@ -14,6 +14,7 @@ import { withExamples } from '../command-options.ts';
 import { registerPeers } from '../fleet/cache-peers.ts';
 import { registerPurge } from '../fleet/cache-purge.ts';
 import { registerWarm } from '../fleet/cache-warm.ts';
+import { consolePage } from '../fleet/console-page.ts';
 import { write, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -105,6 +106,7 @@ async function run(options: CommandFlags & Record<string, unknown>, command: Com
       process.exitCode = await runCache({
         ...sources,
         command: HOW,
+        consolePage: consolePage(),
         ...(quiet ? {} : { print: write }),
       });
     }

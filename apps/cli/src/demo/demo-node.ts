@@ -16,6 +16,10 @@ export interface DemoNodeOptions {
   readonly name: string;
   readonly port: number;
   readonly peerPort: number;
+  /** The port of the console: the node is in front of an origin, whose pages must not reach it. */
+  readonly adminPort: number;
+  /** The token for changes by the console. */
+  readonly token: string;
   readonly neighbourPorts: readonly number[];
   readonly secretFile: string;
   readonly origin: string;
@@ -53,18 +57,22 @@ export class DemoNode {
   readonly name: string;
   readonly port: number;
   readonly pid: number;
+  readonly #admin: string;
+  readonly #token: string;
   readonly #child: ChildProcess;
 
   private constructor(options: DemoNodeOptions, child: ChildProcess) {
     this.name = options.name;
     this.port = options.port;
     this.pid = child.pid ?? 0;
+    this.#admin = `http://127.0.0.1:${options.adminPort}`;
+    this.#token = options.token;
     this.#child = child;
   }
 
   /** Starts the node, and waits until it listens. */
   static async start(options: DemoNodeOptions): Promise<DemoNode> {
-    const { name, port, peerPort, neighbourPorts, secretFile, origin } = options;
+    const { name, port, peerPort, adminPort, neighbourPorts, secretFile, origin, token } = options;
     const args = [
       'cache',
       '--quiet',
@@ -77,12 +85,14 @@ export class DemoNode {
       name,
     ];
     args.push('--listen', `127.0.0.1:${port}`, '--upstream', `/=${origin}/`);
+    args.push('--admin-listen', `127.0.0.1:${adminPort}`, '--console-urls');
     // More patience than usual: all nodes, the origin and the clients share this machine.
     args.push('--peer-budget', '2s');
     args.push('--peer-listen', `127.0.0.1:${peerPort}`, '--peer-secret', secretFile);
     for (const neighbour of neighbourPorts) args.push('--peer', `http://127.0.0.1:${neighbour}`);
     const command = process.argv[1] as string;
-    const child = spawn(process.execPath, [command, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const env = { ...process.env, BLOOMERY_CACHE_ADMIN_TOKEN: token };
+    const child = spawn(process.execPath, [command, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     await listening(child, name);
     return new DemoNode(options, child);
   }
@@ -91,11 +101,21 @@ export class DemoNode {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  /** The address of the admin endpoints. */
+  get adminUrl(): string {
+    return this.#admin;
+  }
+
+  /** The address of the console, with its token. */
+  get consoleUrl(): string {
+    return `${this.#admin}/.bloomery/console/#token=${this.#token}`;
+  }
+
   /** Asks the node for a target, as a client does. */
-  ask(target: string): Promise<DemoAnswer> {
+  ask(target: string, at = this.url): Promise<DemoAnswer> {
     const began = performance.now();
     return new Promise((resolve, reject) => {
-      const request = get(this.url + target, { agent: false, timeout: ANSWER_MS }, (response) => {
+      const request = get(at + target, { agent: false, timeout: ANSWER_MS }, (response) => {
         const pieces: Buffer[] = [];
         let firstByteMs: number | null = null;
         response.on('data', (piece: Buffer) => {
@@ -122,15 +142,15 @@ export class DemoNode {
   }
 
   async status(): Promise<DemoStatus> {
-    return JSON.parse((await this.ask('/.bloomery/status')).body.toString()) as DemoStatus;
+    return JSON.parse((await this.ask('/.bloomery/status', this.#admin)).body.toString()) as DemoStatus;
   }
 
   /** Makes the node forget an object. */
   async purge(target: string): Promise<void> {
-    const place = `${this.url}/.bloomery/purge?url=${encodeURIComponent(target)}`;
+    const place = `${this.#admin}/.bloomery/purge?url=${encodeURIComponent(target)}`;
     const answer = await fetch(place, {
       method: 'POST',
-      headers: { 'Bloomery-Admin': '1', connection: 'close' },
+      headers: { 'Bloomery-Admin': '1', Authorization: `Bearer ${this.#token}`, connection: 'close' },
     });
     await answer.arrayBuffer();
   }

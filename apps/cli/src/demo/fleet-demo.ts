@@ -14,6 +14,7 @@ import { DemoNode } from './demo-node.ts';
 import { DemoOrigin } from './demo-origin.ts';
 import { DemoReport } from './demo-report.ts';
 import { SCENES } from './demo-scenes.ts';
+import { keepMoving } from './demo-traffic.ts';
 
 /** 128 plus the number of SIGINT, as in shells. */
 const INTERRUPTED = 130;
@@ -42,6 +43,8 @@ export async function runFleetDemo({ writeLine, keep, signal }: DemoOptions): Pr
   try {
     await startNodes(nodes, origin, folder);
     for (const line of picture(nodes, origin)) writeLine(line);
+    writeLine(`The console of ${nodes[1]!.name}: ${nodes[1]!.consoleUrl}`);
+    if (!keep) writeLine('(--keep leaves it open, and the fleet moving, until Ctrl-C)');
     for (const scene of SCENES) {
       // What follows a claim that does not hold would only confuse.
       if (signal.aborted || report.hasFailed) break;
@@ -50,7 +53,7 @@ export async function runFleetDemo({ writeLine, keep, signal }: DemoOptions): Pr
     report.conclude(origin.requests);
     if (keep && !signal.aborted) {
       for (const line of invitation(nodes)) writeLine(line);
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      await keepMoving(nodes, signal);
     }
     return report.hasFailed ? 1 : 0;
   } catch (error) {
@@ -68,14 +71,18 @@ export async function runFleetDemo({ writeLine, keep, signal }: DemoOptions): Pr
 async function startNodes(nodes: DemoNode[], origin: DemoOrigin, folder: string): Promise<void> {
   const secretFile = join(folder, 'secret');
   writeFileSync(secretFile, crypto.getRandomValues(Buffer.alloc(32)).toString('base64'), { mode: 0o600 });
-  const ports = await freePorts(2 * NAMES.length);
-  const peerPorts = ports.slice(NAMES.length);
+  const ports = await freePorts(3 * NAMES.length);
+  const peerPorts = ports.slice(NAMES.length, 2 * NAMES.length);
+  const adminPorts = ports.slice(2 * NAMES.length);
+  const token = crypto.getRandomValues(Buffer.alloc(16)).toString('base64url');
   const started = await Promise.allSettled(
     NAMES.map((name, i) =>
       DemoNode.start({
         name,
         port: ports[i]!,
         peerPort: peerPorts[i]!,
+        adminPort: adminPorts[i]!,
+        token,
         neighbourPorts: peerPorts.filter((_, other) => other !== i),
         secretFile,
         origin: origin.url,
@@ -128,6 +135,8 @@ function invitation(nodes: readonly DemoNode[]): string[] {
     ...nodes.map(
       ({ name, url, pid }) => `  ${name.padEnd(8)} ${url}/objects/my-photo/20000   (process ${pid})`,
     ),
-    `  bloomery cache peers --node ${nodes[0]!.url}`,
+    `  bloomery cache peers --node ${nodes[1]!.adminUrl}`,
+    'Or look at it, while clients go on asking for objects:',
+    ...nodes.map(({ name, consoleUrl }) => `  ${name.padEnd(8)} ${consoleUrl}`),
   ];
 }

@@ -12,6 +12,7 @@ import { withExamples, withJson } from '../command-options.ts';
 import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
+import { askNode } from './ask-node.ts';
 
 interface PeersOptions {
   readonly node: string;
@@ -65,27 +66,12 @@ interface Neighbours {
 }
 
 async function readReport(node: string): Promise<Neighbours> {
-  let place: URL;
-  try {
-    place = new URL('/.bloomery/status', node);
-  } catch {
-    throw new UsageError(`--node: expected a URL such as http://127.0.0.1:3128, got ${node}`);
-  }
-  let response: Response;
-  try {
-    response = await fetch(place, { signal: AbortSignal.timeout(ANSWER_MS) });
-  } catch (error) {
-    const { cause, message } = error as Error;
-    const why = (cause as NodeJS.ErrnoException | undefined)?.code ?? message;
-    throw new UsageError(`no node answers at ${place.origin} (${why}); --node says where it is`);
-  }
-  const text = await response.text();
-  if (!response.ok) throw new UsageError(`${place.origin} answered ${response.status}: ${text.trim()}`);
+  const { text, origin } = await askNode({ node, path: '/.bloomery/status', withinMs: ANSWER_MS });
   const status = parse(text);
-  if (status === undefined) throw new UsageError(`${place.origin} is no bloomery cache`);
+  if (status === undefined) throw new UsageError(`${origin} is no bloomery cache`);
   const { cooperation = null, squids = null } = status;
   if (cooperation === null && squids === null)
-    throw new UsageError(`the node at ${place.origin} has no neighbours (--peer, --squid)`);
+    throw new UsageError(`the node at ${origin} has no neighbours (--peer, --squid)`);
   return { cooperation, squids };
 }
 

@@ -10,6 +10,7 @@ import { withExamples, withJson } from '../command-options.ts';
 import { formatCount } from '../terminal/format-values.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
+import { askNode } from './ask-node.ts';
 
 interface PurgeOptions {
   readonly node: string;
@@ -66,24 +67,8 @@ async function run(urls: readonly string[], options: PurgeOptions): Promise<void
 }
 
 async function purge(url: string, { node, fleet }: PurgeOptions): Promise<PurgeAnswer> {
-  let place: URL;
-  try {
-    place = new URL('/.bloomery/purge', node);
-  } catch {
-    throw new UsageError(`--node: expected a URL such as http://127.0.0.1:3128, got ${node}`);
-  }
-  place.searchParams.set('url', url);
-  if (fleet) place.searchParams.set('fleet', 'yes');
-  let response: Response;
-  try {
-    const signal = AbortSignal.timeout(ANSWER_MS);
-    response = await fetch(place, { method: 'POST', headers: { 'Bloomery-Admin': '1' }, signal });
-  } catch (error) {
-    const { cause, message } = error as Error;
-    const why = (cause as NodeJS.ErrnoException | undefined)?.code ?? message;
-    throw new UsageError(`no node answers at ${place.origin} (${why}); --node says where it is`);
-  }
-  const text = await response.text();
-  if (!response.ok) throw new UsageError(`${place.origin} answered ${response.status}: ${text.trim()}`);
+  const parameters = { url, ...(fleet ? { fleet: 'yes' } : {}) };
+  const path = '/.bloomery/purge';
+  const { text } = await askNode({ node, path, method: 'POST', parameters, withinMs: ANSWER_MS });
   return JSON.parse(text) as PurgeAnswer;
 }

@@ -5,6 +5,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import type { WarmStatus } from '@bloomery/cache';
 import type { Command } from 'commander';
 import { parseBytes, withExamples, withJson } from '../command-options.ts';
 import { formatBytes, formatCount } from '../terminal/format-values.ts';
@@ -12,6 +13,7 @@ import { holdSignals } from '../terminal/orderly-end.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
+import { askNode } from './ask-node.ts';
 
 interface WarmOptions {
   readonly from: string;
@@ -20,26 +22,6 @@ interface WarmOptions {
   readonly maxBytes?: number;
   readonly rate?: number;
   readonly json?: boolean;
-}
-
-/** The answer of the node, as far as it is used here. */
-interface WarmAnswer {
-  readonly state: string;
-  readonly from: string | null;
-  readonly offered: number;
-  readonly lacking: number;
-  readonly lackingBytes: number;
-  readonly wanted: number;
-  readonly wantedBytes: number;
-  readonly stale: number;
-  readonly tooMany: number;
-  readonly stored: number;
-  readonly storedBytes: number;
-  readonly present: number;
-  readonly refused: number;
-  readonly skipped: number;
-  readonly compareBytes: number;
-  readonly problem: { readonly message: string } | null;
 }
 
 const ANSWER_MS = 30_000;
@@ -85,7 +67,7 @@ async function run(options: WarmOptions): Promise<void> {
 }
 
 /** Waits for the end, and shows progress. */
-async function follow(first: WarmAnswer, options: WarmOptions, stop: AbortSignal): Promise<WarmAnswer> {
+async function follow(first: WarmStatus, options: WarmOptions, stop: AbortSignal): Promise<WarmStatus> {
   let answer = first;
   let progress: ReturnType<typeof startProgress> | undefined;
   let shown = 0;
@@ -105,7 +87,7 @@ async function follow(first: WarmAnswer, options: WarmOptions, stop: AbortSignal
   return answer;
 }
 
-function linesOf(answer: WarmAnswer, isDryRun: boolean): string[] {
+function linesOf(answer: WarmStatus, isDryRun: boolean): string[] {
   const { from, offered, lacking, lackingBytes, stale, tooMany, compareBytes } = answer;
   const lines = [
     `${from} offers ${objects(offered)}; ${formatCount(lacking)} of them are missing here, ${formatBytes(lackingBytes)} (compared with ${formatBytes(compareBytes)})`,
@@ -134,24 +116,8 @@ async function ask(
   { node }: WarmOptions,
   method: 'GET' | 'POST',
   parameters: Record<string, string>,
-): Promise<WarmAnswer> {
-  let place: URL;
-  try {
-    place = new URL('/.bloomery/warm', node);
-  } catch {
-    throw new UsageError(`--node: expected a URL such as http://127.0.0.1:3128, got ${node}`);
-  }
-  place.search = new URLSearchParams(parameters).toString();
-  let response: Response;
-  try {
-    const headers: Record<string, string> = method === 'POST' ? { 'Bloomery-Admin': '1' } : {};
-    response = await fetch(place, { method, headers, signal: AbortSignal.timeout(ANSWER_MS) });
-  } catch (error) {
-    const { cause, message } = error as Error;
-    const why = (cause as NodeJS.ErrnoException | undefined)?.code ?? message;
-    throw new UsageError(`no node answers at ${place.origin} (${why}); --node says where it is`);
-  }
-  const text = await response.text();
-  if (!response.ok) throw new UsageError(`${place.origin} answered ${response.status}: ${text.trim()}`);
-  return JSON.parse(text) as WarmAnswer;
+): Promise<WarmStatus> {
+  const path = '/.bloomery/warm';
+  const { text } = await askNode({ node, path, method, parameters, withinMs: ANSWER_MS });
+  return JSON.parse(text) as WarmStatus;
 }

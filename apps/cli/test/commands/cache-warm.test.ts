@@ -28,9 +28,9 @@ test('cache warm fills a node from its neighbour, and says what it did', { timeo
   const url = `http://127.0.0.1:${full!.peerPort}`;
   expect(warm('--from', url).stdout).toMatch(/\nfetched 10 objects, 5\.00 kB\n$/);
   expect(JSON.parse(warm('--from', url, '--json').stdout)).toMatchObject({ state: 'done', lacking: 0 });
-  const unknown = warm('--from', 'nobody-here');
+  const unknown = warm('--from', 'cache-z');
   expect([unknown.code, unknown.stdout]).toEqual([2, '']);
-  expect(unknown.stderr).toMatch(/expected a neighbour of this node \(.*\), got nobody-here/);
+  expect(unknown.stderr).toMatch(/expected a neighbour of this node \(.*\), got cache-z/);
   const nowhere = bloomery(['cache', 'warm', '--from', url, '--node', 'http://127.0.0.1:1']);
   expect(nowhere.stderr).toMatch(/no node answers at http:\/\/127\.0\.0\.1:1 \(/);
 });

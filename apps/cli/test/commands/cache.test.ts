@@ -304,7 +304,7 @@ describe('bloomery cache --workers 2', () => {
     for (const path of paths) for (let i = 0; i < 2; i++) await ask(cache.port, path);
     cache.child.kill('SIGTERM');
     expect(await cache.end()).toBe(0);
-    const files = ['bloomery-cache.json', 'node-name', 'worker-0', 'worker-1'];
+    const files = ['bloomery-cache.json', 'console-history.json', 'node-name', 'worker-0', 'worker-1'];
     expect(readdirSync(join(folder, 'disk')).sort()).toEqual(files);
     const later = await start(args);
     const { length } = origin.asked;

@@ -49,6 +49,7 @@ const PARTS = [
   '.gitignore',
   '.npmrc',
   'tools',
+  'docs/papers',
   'packages',
   'apps',
 ];

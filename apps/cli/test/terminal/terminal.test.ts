@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeZipfCapture } from '@bloomery/testkit/captures/zipf-capture';
 import { eventually } from '@bloomery/testkit/eventually';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
@@ -66,6 +67,21 @@ test('progress while it works, a summary when it is done, and no trace of the ba
   const shown = await screen(/done=0/);
   expect(shown).toMatch(/slow\.blm: 240,000 keys in \d+ kB, 9\.\d+ bits per key, false positives .* %/);
   expect(shown).not.toMatch(/building/);
+});
+
+test('flows --interval prints its lists without a bar between them', async () => {
+  const path = join(folder, 'zipf.pcap');
+  writeZipfCapture({ path, packets: 250_000, flows: 100, order: 'mixed', seed: 1 });
+  type(
+    'clear; (head -c 15000000 zipf.pcap; sleep 1; tail -c +15000001 zipf.pcap) | bloomery flows --interval 1s --top 1; echo done=$?',
+  );
+  const shown = await screen(/done=0/);
+  expect(shown.match(/^[\d,]+ packets, /gm)).toEqual([
+    '100,000 packets, ',
+    '100,000 packets, ',
+    '50,000 packets, ',
+  ]);
+  expect(shown).not.toMatch(/reading/);
 });
 
 test('errors are red on a terminal, and not with NO_COLOR', async () => {
