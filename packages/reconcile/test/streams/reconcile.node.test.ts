@@ -147,24 +147,31 @@ test('reconcile: a signal ends the wait for a silent peer', async () => {
 });
 
 test('reconcile: bytes after the end are handed back', async () => {
-  const toA: Uint8Array[] = [];
-  const [a, b] = await socketPair();
-  const peer = reconcile(['b'], duplexOf(b), { role: 'responder' });
-  // The peer's last message arrives together with the first bytes of another protocol.
-  async function* withMore() {
-    for await (const chunk of a.iterator({ destroyOnReturn: false })) {
-      toA.push(chunk);
-      yield toA.length === 1 ? chunk : Buffer.concat([chunk, Buffer.from('next')]);
+  const randoms = [Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8), Uint8Array.of(8, 7, 6, 5, 4, 3, 2, 1)];
+  /** A session in which `more` arrives together with the last of `length` bytes of the peer. */
+  const session = async (length: number, more: string) => {
+    const [a, b] = await socketPair();
+    const peer = reconcile(['b'], duplexOf(b), { role: 'responder', random: randoms[1] });
+    async function* withMore() {
+      let arrived = 0;
+      for await (const chunk of a.iterator({ destroyOnReturn: false })) {
+        arrived += chunk.length;
+        yield arrived < length ? chunk : Buffer.concat([chunk, Buffer.from(more)]);
+      }
     }
-  }
-  const { rest, onlyHere } = await reconcile(
-    ['a'],
-    { ...duplexOf(a), readable: withMore() },
-    { role: 'initiator' },
-  );
-  await peer;
+    const outcome = await reconcile(
+      ['a'],
+      { ...duplexOf(a), readable: withMore() },
+      { role: 'initiator', random: randoms[0] },
+    );
+    await peer;
+    a.destroy();
+    b.destroy();
+    return outcome;
+  };
+  // The peer's bytes arrive in chunks of any size, so the first session counts them.
+  const { progress } = await session(Infinity, '');
+  const { rest, onlyHere } = await session(progress.bytesReceived, 'next');
   expect(onlyHere).toEqual(['a']);
   expect(Buffer.from(rest).toString()).toBe('next');
-  a.destroy();
-  b.destroy();
 });
