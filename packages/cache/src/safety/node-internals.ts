@@ -16,6 +16,9 @@
  *   `setHeader('Connection', 'close')`, because a header that is set before `writeHead` makes Node
  *   merge both lists field by field.
  * - `maxHeaderSize` of a server: the parser of each new connection is created with it.
+ * - The messages by which node:cluster hands a connection to a worker and the worker takes it. The
+ *   primary keeps a connection open until the worker says that it took it. If the worker dies
+ *   before, Node forgets the connection without closing it, and the client waits forever.
  *
  * Tested on linux-x64 with Node 20.19.2, 20.20.2, 22.12.0, 22.23.3, 24.0.0, 24.21.0 and 26.5.0: the
  * 895 tests of `safety/`, pipelining, tunnels, request bodies, untrusted input, relay, reload, the
@@ -27,6 +30,7 @@
  * the parser: llhttp 8, in Node 20.19.0 and 20.19.1, accepts heads that end with a bare LF.
  */
 
+import type { ChildProcess } from 'node:child_process';
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
@@ -60,6 +64,44 @@ export function closeAfter(response: ServerResponse): void {
 /** Sets the number of bytes that the parser accepts as a head, for connections that come later. */
 export function setMaxHeaderSize(server: Server, bytes: number): void {
   Object.assign(server, { maxHeaderSize: bytes });
+}
+
+/**
+ * Closes the connections that node:cluster handed to this worker and that the worker did not take
+ * before it ended. Their clients have no answer yet and can ask again. We refused to hand them to
+ * another worker: the dead one may have read a request and acted on it.
+ */
+export function closeUntaken(worker: ChildProcess): void {
+  const untaken = new Map<number, { close(): void }>();
+  const send = worker.send.bind(worker) as (...values: unknown[]) => boolean;
+  const watched = (...values: [message: unknown, handle?: unknown, ...rest: unknown[]]) => {
+    const [message, handle] = values as [ClusterMessage, { close(): void } | undefined];
+    const isHandedOver = message?.cmd === 'NODE_CLUSTER' && message.act === 'newconn';
+    if (isHandedOver && handle && message.seq !== undefined) untaken.set(message.seq, handle);
+    return send(...values);
+  };
+  worker.send = watched as ChildProcess['send'];
+  worker.on('internalMessage', ({ cmd, ack }: ClusterMessage) => {
+    if (cmd === 'NODE_CLUSTER' && ack !== undefined) untaken.delete(ack);
+  });
+  // The last messages of a worker may arrive after its end, and before the channel closes.
+  const closeAll = () => {
+    for (const handle of untaken.values()) handle.close();
+    untaken.clear();
+  };
+  worker.once('exit', () => {
+    if (worker.connected) worker.once('disconnect', closeAll);
+    else closeAll();
+  });
+}
+
+interface ClusterMessage {
+  readonly cmd?: string;
+  readonly act?: string;
+  /** The number of a message that expects an answer. */
+  readonly seq?: number;
+  /** The number of the message that is answered. */
+  readonly ack?: number;
 }
 
 /** The parts of Node that the check looks at; a test passes its own. */

@@ -52,6 +52,7 @@ test('with workers, the console tells the sums over all processes, and sums do n
   const status = await read(node.port, 'status');
   const [{ pid }] = status.workers;
   process.kill(pid, 'SIGKILL');
+  await until('its death to be seen', () => node.events('worker-died').length === 1);
   const reader = await readEvents(node.port);
   await until('the worker is back', async () => {
     const { workers } = await read(node.port, 'status').catch(() => ({ workers: [] }));

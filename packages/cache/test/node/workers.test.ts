@@ -107,6 +107,29 @@ describe('counters of a node with workers', () => {
   });
 });
 
+describe('a worker that dies', () => {
+  it('leaves no client behind whose connection was on its way to it', async () => {
+    const node = await startProgram(program, { workers: 2 });
+    const [stopped] = node.events('listening').map(({ pid }) => Number(pid));
+    process.kill(stopped, 'SIGSTOP');
+    // The primary hands one of these to the stopped worker, which cannot take it.
+    let answered = 0;
+    const broken: (string | undefined)[] = [];
+    const clients = Array.from({ length: 4 }, () =>
+      status(node).then(
+        () => answered++,
+        ({ code }: NodeJS.ErrnoException) => broken.push(code),
+      ),
+    );
+    await until('all answers but one', () => answered === 3);
+    expect(broken).toEqual([]);
+    process.kill(stopped, 'SIGKILL');
+    await Promise.all(clients);
+    // The connection ends. Without that the client would wait until its own timeout.
+    expect(broken).toEqual(['ECONNRESET']);
+  }, 60_000);
+});
+
 describe('the ledger', () => {
   const facts = (cpuMicros: number, startedAt: number) => ({
     processes: 1,

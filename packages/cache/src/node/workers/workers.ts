@@ -10,7 +10,8 @@
  * origins, not for small hits; figures are in docs/guide/cache.md.
  *
  * A worker that dies loses its running answers (their clients see a broken connection, never a
- * short body) and the responses that it had in memory only. Until it is back, the others ask
+ * short body) and the responses that it had in memory only. A connection that was on its way to it
+ * is closed. Until it is back, the others ask
  * origins for its keys without storing. It learns which keys were invalidated meanwhile before it
  * serves again. A worker that repeatedly dies within seconds is restarted after increasing pauses.
  * Its counts are not lost (member-ledger.ts). A worker that hangs is killed (silence-watch.ts), and
@@ -22,6 +23,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { closeUntaken } from '../../safety/node-internals.ts';
 import { type AbortOptions, abortable } from '../../store/abortable.ts';
 import { drawToken } from '../admin/admin-token.ts';
 import type { TeamReport } from '../admin/status.ts';
@@ -311,6 +313,7 @@ export class Workers {
       this.#exited(member, null, (error as Error).message);
       return Promise.reject(error);
     }
+    closeUntaken(worker.process);
     member.worker = worker;
     const removals = member.waiting.splice(0);
     let renewals = this.#renewals;
