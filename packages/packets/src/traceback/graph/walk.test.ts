@@ -106,6 +106,55 @@ test('a victim that did not see the packet ends the trace', async () => {
   expect(graph.edges).toEqual([]);
 });
 
+test('a silent collector is silent, whatever the number of forms of the packet', async () => {
+  const forms = [PACKET, Uint8Array.of(11), Uint8Array.of(12), Uint8Array.of(13)];
+  for (let count = 1; count <= forms.length; count++) {
+    const { walk } = await trace(GRID, truthful(ROUTE, { b2: { silent: 'refused' } }), {
+      forms: forms.slice(0, count),
+    });
+    expect(walk.nodes.get('b2'), `${count} forms`).toMatchObject({ verdict: 'silent', reason: 'refused' });
+  }
+});
+
+test('a collector that answers about one form and not about the others has not said no', async () => {
+  const other = Uint8Array.of(11);
+  const ask: AskCollector = async (id, packet) =>
+    id === 'b2' && packet === other
+      ? { silent: 'timeout' }
+      : truthful(ROUTE, { b2: answer(false) })(id, packet);
+  const { walk } = await trace(GRID, ask, { forms: [PACKET, other] });
+  expect(walk.nodes.get('b2')).toMatchObject({ verdict: 'silent', reason: 'timeout' });
+});
+
+test('a collector that said no is asked again when a router tells of an earlier form', async () => {
+  // The translator t is between v and a; a second link lets v ask a before t has answered.
+  const around = topologyOf('vtab', [
+    ['v', 't'],
+    ['v', 'a'],
+    ['t', 'a'],
+    ['a', 'b'],
+  ]);
+  const inside = Uint8Array.of(11);
+  let questions = 0;
+  const ask: AskCollector = async (id, packet) => {
+    questions++;
+    if (id === 't' && packet === PACKET)
+      return { seen: true, chance: 0.01, sightings: [], changes: [{ kind: 'nat', packet: inside }] };
+    return answer('ab'.includes(id) ? packet === inside : packet === PACKET);
+  };
+  const walk = await walkBack({ topology: around, start: 'v', forms: [PACKET], ask });
+  const graph = traceGraph(around, walk);
+  expect(graph.path).toEqual([...'batv']);
+  expect(graph.nodes.map(({ id, verdict }) => `${id} ${verdict}`).sort()).toEqual([
+    'a seen',
+    'b seen',
+    't seen',
+    'v seen',
+  ]);
+  // v, t and b once, a twice; b is asked about both forms.
+  expect([walk.questions, questions]).toEqual([6, 6]);
+});
+
 test('two neighbours that both say yes share the probability', async () => {
   const fork = topologyOf('vabc', [
     ['v', 'a'],

@@ -108,7 +108,9 @@ class Walker {
   readonly nodes = new Map<string, WalkedNode>();
   questions = 0;
   readonly #options: WalkOptions;
-  /** Forms that each collector was asked about or passed on. */
+  /** Forms that each collector was asked about. */
+  readonly #asked = new Map<string, readonly Uint8Array[]>();
+  /** Forms that each collector was asked about or told. */
   readonly #forms = new Map<string, readonly Uint8Array[]>();
   readonly #lookedBehind = new Set<string>();
 
@@ -121,7 +123,9 @@ class Walker {
     const { topology, mostSilent = 2 } = this.#options;
     const { node, further } = await this.#ask(id, forms);
     this.nodes.set(id, node);
-    const known = join(forms, further);
+    const asked = join(this.#asked.get(id) ?? [], forms);
+    this.#asked.set(id, asked);
+    const known = join(asked, further);
     this.#forms.set(id, known);
     const isKnown = node.verdict === 'seen';
     if (node.verdict === 'not seen' || (!isKnown && silent >= mostSilent)) return [];
@@ -129,11 +133,17 @@ class Walker {
     return neighbours.map((next) => ({ id: next, forms: known, silent: isKnown ? 0 : silent + 1 }));
   }
 
-  /** Drops collectors that were asked before, and joins the forms of those that come twice. */
+  /**
+   * Drops questions that were asked before, and joins the forms of collectors that come twice. A
+   * collector that said no is asked about further forms: a neighbour beside a translator may be
+   * reached before the translator tells of the earlier form.
+   */
   unasked(pending: readonly Pending[]): Pending[] {
     const joined = new Map<string, Pending>();
-    for (const { id, forms, silent } of pending) {
-      if (this.nodes.has(id)) continue;
+    for (const { id, forms: all, silent } of pending) {
+      const verdict = this.nodes.get(id)?.verdict ?? 'not seen';
+      const forms = this.#newForms(id, all);
+      if (verdict !== 'not seen' || forms.length === 0) continue;
       const before = joined.get(id);
       joined.set(
         id,
@@ -143,6 +153,12 @@ class Walker {
       );
     }
     return [...joined.values()];
+  }
+
+  /** Forms that a collector was not asked about, as many as it may still be asked. */
+  #newForms(id: string, forms: readonly Uint8Array[]): readonly Uint8Array[] {
+    const asked = this.#asked.get(id) ?? [];
+    return join(asked, forms).slice(asked.length);
   }
 
   /**
@@ -180,7 +196,8 @@ class Walker {
     id: string,
     forms: readonly Uint8Array[],
   ): Promise<{ node: WalkedNode; further: readonly Uint8Array[] }> {
-    let none = 1;
+    // A collector that is asked again said no to the forms before.
+    let none = 1 - (this.nodes.get(id)?.chance ?? 0);
     let isSeen = false;
     const sightings: TimeSpan[] = [];
     const changes = new Set<ChangeKind>();
@@ -207,8 +224,8 @@ class Walker {
       }
     }
     const plain = { id, sightings, changes: [...changes] };
-    if (silences === forms.length)
-      return { node: { ...plain, verdict: 'silent', chance: 1, reason }, further };
+    // A no holds for the forms that were answered, and the packet may have passed in another one.
+    if (!isSeen && silences > 0) return { node: { ...plain, verdict: 'silent', chance: 1, reason }, further };
     const chance = 1 - none;
     if (!isSeen) return { node: { ...plain, verdict: 'not seen', chance }, further };
     if (await this.#failsDecoys(id)) {
