@@ -105,7 +105,7 @@ async function traced(capture: string, packet: number, topology: string) {
 async function liesAlways(seen: boolean): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((request, response) => {
     request.resume();
-    response.end(JSON.stringify({ seen, chanceOfAny: 0.01, sightings: [], changes: [] }));
+    response.end(JSON.stringify({ seen, chanceOfAny: 0.01, sightings: [], coveredFromS: 0, changes: [] }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

@@ -6,7 +6,14 @@ import { invariantOf } from '../digests/one-packet.ts';
 import { collectorClient, readAnswer } from './collector-client.ts';
 import { decoysOf } from './decoys.ts';
 
-const RIGHT = { seen: true, chanceOfAny: 0.1, sightings: [{ firstS: 1, lastS: 2 }], changes: [] };
+const RIGHT = {
+  seen: true,
+  chanceOfAny: 0.1,
+  sightings: [{ firstS: 1, lastS: 2 }],
+  coveredFromS: 0,
+  changes: [],
+};
+const WINDOW = { firstS: 100, lastS: 200 };
 let url: string;
 const server = createServer((request, response) => {
   if (request.url !== '/v1/seen') response.writeHead(404).end('{}');
@@ -67,10 +74,11 @@ test.each<[number, unknown]>([
   [200, { ...RIGHT, seen: 'yes' }],
   [200, { ...RIGHT, chanceOfAny: -1 }],
   [200, { ...RIGHT, sightings: 5 }],
+  [200, { ...RIGHT, coveredFromS: 'always' }],
   [401, { error: { code: 'token' } }],
   [500, []],
 ])('an answer %i %j is a silence', (status, value) => {
-  expect(readAnswer(status, JSON.stringify(value))).toHaveProperty('silent');
+  expect(readAnswer(status, JSON.stringify(value), WINDOW)).toHaveProperty('silent');
 });
 
 test('parts of an answer that are wrong are left out', () => {
@@ -78,14 +86,36 @@ test('parts of an answer that are wrong are left out', () => {
     { kind: 'magic', packet: 'AAAA' },
     { kind: 'nat', packet: 5 },
     null,
+    // Bytes that are no packet would make each other collector refuse the question.
     { kind: 'nat', packet: 'AAAA' },
+    { kind: 'nat', packet: Buffer.from(ipv4({ protocol: 17 }, udp(1, 2))).toString('base64') },
   ];
-  const answer = readAnswer(
-    200,
-    JSON.stringify({ ...RIGHT, sightings: [null, { firstS: 1, lastS: 2 }], changes }),
-  );
-  expect(answer).toMatchObject({ sightings: [{ firstS: 1, lastS: 2 }] });
-  expect('changes' in answer && answer.changes.length).toBe(1);
+  const sightings = [
+    null,
+    { firstS: 1, lastS: 2 },
+    // No calendar has these times.
+    { firstS: 1e300, lastS: 1e301 },
+    { firstS: -5, lastS: 2 },
+    { firstS: 3, lastS: 2 },
+  ];
+  const answer = readAnswer(200, JSON.stringify({ ...RIGHT, sightings, changes: changes.slice(1) }), WINDOW);
+  expect(answer).toMatchObject({ sightings: [{ firstS: 1, lastS: 2 }], changes: [{ kind: 'nat' }] });
+});
+
+test('a no about a time from which a collector has nothing is a silence', () => {
+  const no = (coveredFromS: number | null) =>
+    readAnswer(200, JSON.stringify({ ...RIGHT, seen: false, coveredFromS }), WINDOW);
+  expect(no(150)).toMatchObject({ seen: false });
+  expect(no(200)).toMatchObject({ seen: false });
+  expect(no(201)).toEqual({ silent: 'has no tables of that time' });
+  expect(no(null)).toEqual({ silent: 'has no tables of that time' });
+});
+
+test('the code of a refusal reaches no terminal unless it is one', () => {
+  const silence = (code: unknown) => readAnswer(429, JSON.stringify({ error: { code } }), WINDOW);
+  expect(silence('rate')).toEqual({ silent: 'refused: rate' });
+  for (const code of ['\u001b[2J', 'x'.repeat(99), 5])
+    expect(silence(code)).toEqual({ silent: 'refused: 429' });
 });
 
 test('decoys have the addresses and the length of the packet, and other bytes', () => {

@@ -4,7 +4,9 @@
  * silence with a reason, which the walk crosses and marks.
  */
 
+import { invariantOf } from '../digests/one-packet.ts';
 import type { TimeSpan } from '../tables/digest-table.ts';
+import { TracebackError } from '../traceback-error.ts';
 import type { ChangeKind, PacketForm } from '../transforms/packet-forms.ts';
 import type { CollectorEntry } from './topology.ts';
 import type { AskCollector, CollectorAnswer } from './walk.ts';
@@ -21,6 +23,10 @@ export interface CollectorClientOptions {
 const MOST_BYTES = 1 << 20;
 const MOST_CHANGES = 4;
 const MOST_PACKET_TEXT = 90_000;
+/** The year 9999. */
+const FAR_FUTURE_S = 253_402_300_800;
+/** A packet that a collector tells of has at least this much of its payload. */
+const LEAST_PAYLOAD = 8;
 const KINDS: readonly ChangeKind[] = ['nat', 'fragment', 'tunnel', 'icmp'];
 
 /** A function that asks the collectors of a topology. */
@@ -42,7 +48,7 @@ export function collectorClient(options: CollectorClientOptions): AskCollector {
         redirect: 'error',
         signal: AbortSignal.timeout(timeoutMs),
       });
-      return readAnswer(response.status, await limitedText(response));
+      return readAnswer(response.status, await limitedText(response), window);
     } catch (error) {
       const { cause, message, name } = error as Error & { cause?: NodeJS.ErrnoException };
       return { silent: name === 'TimeoutError' ? `no answer in ${timeoutMs} ms` : (cause?.code ?? message) };
@@ -62,8 +68,11 @@ async function limitedText(response: Response): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Checks an answer. An answer of another shape is a silence. */
-export function readAnswer(status: number, text: string): CollectorAnswer {
+/**
+ * Checks an answer. An answer of another shape is a silence, and so is the no of a collector that
+ * has nothing from the time of the question: it began later, or its tables were discarded.
+ */
+export function readAnswer(status: number, text: string, window: TimeSpan): CollectorAnswer {
   let value: Record<string, unknown>;
   try {
     value = JSON.parse(text) as Record<string, unknown>;
@@ -72,17 +81,21 @@ export function readAnswer(status: number, text: string): CollectorAnswer {
   }
   if (status !== 200) {
     const { code } = (value?.error ?? {}) as { code?: unknown };
-    return { silent: `refused: ${typeof code === 'string' ? code.slice(0, 40) : status}` };
+    const isCode = typeof code === 'string' && /^[a-z-]{1,40}$/.test(code);
+    return { silent: `refused: ${isCode ? code : status}` };
   }
-  const { seen, chanceOfAny, sightings, changes } = value ?? {};
+  const { seen, chanceOfAny, sightings, coveredFromS, changes } = value ?? {};
   const isRight =
     typeof seen === 'boolean' &&
     typeof chanceOfAny === 'number' &&
     chanceOfAny >= 0 &&
     chanceOfAny <= 1 &&
+    (typeof coveredFromS === 'number' || coveredFromS === null) &&
     Array.isArray(sightings) &&
     Array.isArray(changes);
   if (!isRight) return { silent: 'answered something else' };
+  if (!seen && (coveredFromS ?? Number.POSITIVE_INFINITY) > window.lastS)
+    return { silent: 'has no tables of that time' };
   return {
     seen,
     chance: chanceOfAny,
@@ -93,12 +106,20 @@ export function readAnswer(status: number, text: string): CollectorAnswer {
 
 function isSpan(value: unknown): value is TimeSpan {
   const { firstS, lastS } = (value ?? {}) as Record<string, unknown>;
-  return typeof firstS === 'number' && typeof lastS === 'number';
+  const areNumbers = typeof firstS === 'number' && typeof lastS === 'number';
+  return areNumbers && firstS >= 0 && lastS >= firstS && lastS <= FAR_FUTURE_S;
 }
 
 function readChange(value: unknown): PacketForm[] {
   const { kind, packet } = (value ?? {}) as Record<string, unknown>;
   if (!KINDS.includes(kind as ChangeKind)) return [];
   if (typeof packet !== 'string' || packet.length > MOST_PACKET_TEXT) return [];
-  return [{ kind: kind as ChangeKind, packet: Uint8Array.from(Buffer.from(packet, 'base64')) }];
+  const bytes = Uint8Array.from(Buffer.from(packet, 'base64'));
+  try {
+    invariantOf(bytes, LEAST_PAYLOAD);
+  } catch (error) {
+    if (error instanceof TracebackError) return [];
+    throw error;
+  }
+  return [{ kind: kind as ChangeKind, packet: bytes }];
 }
