@@ -6,7 +6,7 @@
  * an error. Collectors that do not answer are no error: the graph goes round them and marks them.
  */
 
-import { randomFillSync } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { writeAtomically } from '@bloomery/files';
@@ -16,6 +16,8 @@ import {
   DEFAULT_PAYLOAD_BYTES,
   decoysOf,
   formsOf,
+  invariantOf,
+  maskedPacket,
   parseTopology,
   type Topology,
   TracebackError,
@@ -136,9 +138,18 @@ async function trace(
     tokenOf: tokens(options),
     timeoutMs: timeout,
   });
-  const forms = [packet.bytes, ...formsOf(packet.bytes, DEFAULT_PAYLOAD_BYTES).map((form) => form.packet)];
-  const made = decoysOf(packet.bytes, decoys, DEFAULT_PAYLOAD_BYTES, (bytes) => randomFillSync(bytes));
-  return traceGraph(topology, await walkBack({ topology, start, forms, ask, decoys: made }));
+  // Throws now if the capture cut the packet, and not at the first collector.
+  invariantOf(packet.bytes, DEFAULT_PAYLOAD_BYTES);
+  const others = formsOf(packet.bytes, DEFAULT_PAYLOAD_BYTES).map((form) => form.packet);
+  const walk = await walkBack({
+    topology,
+    start,
+    forms: [packet.bytes, ...others].map(maskedPacket),
+    ask,
+    decoys: decoysOf(packet.bytes, decoys, (bytes) => randomFillSync(bytes)),
+    random: () => randomBytes(4).readUInt32LE() / 2 ** 32,
+  });
+  return traceGraph(topology, walk);
 }
 
 /** Finds the token of a collector: in the topology, in a file, or in `--token-file`. */

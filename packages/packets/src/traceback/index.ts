@@ -5,6 +5,7 @@ export {
   type PacketAnswer,
 } from './collector/collector.ts';
 export { DEFAULT_PAYLOAD_BYTES } from './digests/invariant-bytes.ts';
+export { maskedPacket } from './digests/masked-packet.ts';
 export { invariantOf } from './digests/one-packet.ts';
 export { collectorClient } from './graph/collector-client.ts';
 export { decoysOf } from './graph/decoys.ts';

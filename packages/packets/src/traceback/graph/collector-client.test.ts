@@ -1,10 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ipv4, ipv6, udp } from '../../../test/captures/build-packet.ts';
-import { invariantOf } from '../digests/one-packet.ts';
+import { ipv4, udp } from '../../../test/captures/build-packet.ts';
 import { collectorClient, readAnswer } from './collector-client.ts';
-import { decoysOf } from './decoys.ts';
 
 const RIGHT = {
   seen: true,
@@ -116,21 +114,4 @@ test('the code of a refusal reaches no terminal unless it is one', () => {
   expect(silence('rate')).toEqual({ silent: 'refused: rate' });
   for (const code of ['\u001b[2J', 'x'.repeat(99), 5])
     expect(silence(code)).toEqual({ silent: 'refused: 429' });
-});
-
-test('decoys have the addresses and the length of the packet, and other bytes', () => {
-  let next = 7;
-  const random = (bytes: Uint8Array) => bytes.set(bytes.map(() => next++ & 255));
-  for (const packet of [
-    ipv4({ protocol: 17 }, udp(1, 2, new Uint8Array(99))),
-    ipv6(17, udp(1, 2, new Uint8Array(9))),
-  ]) {
-    const decoys = decoysOf(packet, 4, 44, random);
-    const [start, end] = packet[0] >> 4 === 4 ? [12, 20] : [8, 40];
-    for (const decoy of decoys) {
-      expect(decoy.subarray(start, end)).toEqual(packet.subarray(start, end));
-      expect(invariantOf(decoy, 44)).not.toEqual(invariantOf(packet, 44));
-    }
-    expect(new Set(decoys.map((decoy) => decoy.join())).size).toBe(4);
-  }
 });

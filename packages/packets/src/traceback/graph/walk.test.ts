@@ -1,4 +1,4 @@
-import { Random } from '@bloomery/testkit/statistics';
+import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { TracebackError } from '../traceback-error.ts';
 import { traceGraph } from './path-odds.ts';
@@ -80,6 +80,28 @@ test('a collector that says yes to everything is found by decoys, on the route a
       .sort(),
   ).toEqual(['b1', 'c2']);
   expect(graph.path).toEqual(ROUTE);
+});
+
+test('a collector that says yes to its first question only is found when questions are mixed', async () => {
+  const random = new Random(5);
+  const draw = () => random.below(1 << 16) / 2 ** 16;
+  let found = 0;
+  const rounds = 200;
+  for (let round = 0; round < rounds; round++) {
+    const known = new Set<string>();
+    const ask: AskCollector = async (id, packet) => {
+      if (id !== 'b1') return truthful(ROUTE)(id, packet);
+      const isFirst = !known.has(id);
+      known.add(id);
+      return answer(isFirst);
+    };
+    const decoys = Array.from({ length: 4 }, (_, i) => Uint8Array.of(40 + i));
+    const { walk } = await trace(GRID, ask, { decoys, random: draw });
+    expect(walk.nodes.get('c2')?.verdict).toBe('seen');
+    if (walk.nodes.get('b1')?.verdict !== 'seen') found++;
+  }
+  // Its yes meets the packet in one order out of five.
+  expectBinomial(found, rounds, 4 / 5, 'liars without a yes');
 });
 
 test('a collector that says no on the route contradicts its neighbours', async () => {

@@ -8,15 +8,16 @@
  *   The walk follows it, and `path-odds.ts` says how likely each edge is.
  * - **Silence.** A collector that does not answer, or answers nonsense, is crossed: its other
  *   neighbours are asked, up to `mostSilent` silent collectors in a row.
- * - **Yes to everything.** A collector that said yes is asked about decoys as well: packets between
- *   the same hosts that were never sent. If it says yes to more of them than its own rate allows
+ * - **Yes to everything.** Collectors are asked about decoys as well: packets between the same hosts
+ *   that were never sent. If one says yes to the packet and to more decoys than its own rate allows
  *   (below once in a thousand), its yes is worth nothing, and it is crossed like a silent one.
  * - **No to everything.** Where the trace ends, the collectors behind those that said no are asked.
  *   A yes behind a no is a contradiction: the collector between them did not tell the truth, or the
  *   yes is a false positive. Both get their probability.
  *
- * A decoy looks like the packet, so a liar cannot tell which question is the trap. A collector that
- * knows the packet and lies about it alone is found by its neighbours' contradiction only.
+ * A decoy looks like the packet (decoys.ts), and with `random` the questions come in any order, so
+ * a liar cannot tell which question is the trap. A collector that knows the packet and lies about
+ * it alone is found by its neighbours' contradiction only.
  */
 
 import type { TimeSpan } from '../tables/digest-table.ts';
@@ -46,6 +47,8 @@ export interface WalkOptions {
   readonly ask: AskCollector;
   /** Packets that were never sent, to test collectors that say yes. Default none. */
   readonly decoys?: readonly Uint8Array[];
+  /** Numbers in [0, 1) that mix questions and decoys. Without them, decoys follow a yes. */
+  readonly random?: () => number;
   /** Silent collectors in a row that are crossed. Default 2. */
   readonly mostSilent?: number;
   /** Asks behind collectors that said no, where a trace ends. Default true. */
@@ -79,6 +82,17 @@ export interface Walk {
 const LEAST_ODDS = 1e-3;
 /** Forms of a packet that are followed at most, so that answers cannot make the walk endless. */
 const MOST_FORMS = 12;
+
+/** An answer other than silence. */
+type Heard = Exclude<CollectorAnswer, { readonly silent: string }>;
+
+interface Answers {
+  /** About the forms of the packet. */
+  readonly answers: readonly Heard[];
+  readonly toDecoys: readonly Heard[];
+  /** The reason of the last silence. */
+  readonly reason: string;
+}
 
 interface Pending {
   readonly id: string;
@@ -202,18 +216,8 @@ class Walker {
     const sightings: TimeSpan[] = [];
     const changes = new Set<ChangeKind>();
     let further: readonly Uint8Array[] = [];
-    let silences = 0;
-    let reason = '';
-    for (const form of forms) {
-      this.questions++;
-      const answer = await this.#options.ask(id, form);
-      if ('silent' in answer) {
-        silences++;
-        reason = answer.silent;
-        // A collector that cannot be reached is not asked again.
-        if (silences === 1 && !isSeen) continue;
-        break;
-      }
+    const { answers, toDecoys, reason } = await this.#answersOf(id, forms);
+    for (const answer of answers) {
       none *= 1 - answer.chance;
       if (!answer.seen) continue;
       isSeen = true;
@@ -225,31 +229,54 @@ class Walker {
     }
     const plain = { id, sightings, changes: [...changes] };
     // A no holds for the forms that were answered, and the packet may have passed in another one.
-    if (!isSeen && silences > 0) return { node: { ...plain, verdict: 'silent', chance: 1, reason }, further };
+    if (!isSeen && answers.length < forms.length)
+      return { node: { ...plain, verdict: 'silent', chance: 1, reason }, further };
     const chance = 1 - none;
     if (!isSeen) return { node: { ...plain, verdict: 'not seen', chance }, further };
-    if (await this.#failsDecoys(id)) {
+    if (failsDecoys(toDecoys)) {
       const why = 'says yes to packets that were never sent';
       return { node: { ...plain, verdict: 'unreliable', chance: 1, reason: why }, further: [] };
     }
     return { node: { ...plain, verdict: 'seen', chance }, further };
   }
 
-  /** Whether a collector says yes to more decoys than its rate explains. */
-  async #failsDecoys(id: string): Promise<boolean> {
-    const { decoys = [], ask } = this.#options;
-    let yes = 0;
-    let asked = 0;
-    let chance = 0;
-    for (const decoy of decoys) {
+  /** Asks about all forms and decoys, until the collector falls silent for the second time. */
+  async #answersOf(id: string, forms: readonly Uint8Array[]): Promise<Answers> {
+    const { ask, decoys = [], random } = this.#options;
+    const questions = [
+      ...forms.map((packet) => ({ packet, isDecoy: false })),
+      ...decoys.map((packet) => ({ packet, isDecoy: true })),
+    ];
+    if (random !== undefined) shuffle(questions, random);
+    const answers: Heard[] = [];
+    const toDecoys: Heard[] = [];
+    let silences = 0;
+    let reason = '';
+    for (const { packet, isDecoy } of questions) {
+      // Decoys that come last are left out after a no, which they could not change.
+      if (isDecoy && random === undefined && !answers.some(({ seen }) => seen)) break;
       this.questions++;
-      const answer = await ask(id, decoy);
-      if ('silent' in answer) continue;
-      asked++;
-      chance = Math.max(chance, Math.min(1, answer.chance));
-      if (answer.seen) yes++;
+      const answer = await ask(id, packet);
+      if ('silent' in answer) {
+        reason = answer.silent;
+        if (++silences === 2) break;
+      } else (isDecoy ? toDecoys : answers).push(answer);
     }
-    return yes > 0 && atLeast(yes, asked, chance) < LEAST_ODDS;
+    return { answers, toDecoys, reason };
+  }
+}
+
+/** Whether a collector says yes to more decoys than its rate explains. */
+function failsDecoys(answers: readonly Heard[]): boolean {
+  const yes = answers.filter(({ seen }) => seen).length;
+  const chance = answers.reduce((most, answer) => Math.max(most, Math.min(1, answer.chance)), 0);
+  return yes > 0 && atLeast(yes, answers.length, chance) < LEAST_ODDS;
+}
+
+function shuffle<T>(items: T[], random: () => number): void {
+  for (let i = items.length - 1; i > 0; i--) {
+    const from = Math.floor(random() * (i + 1));
+    [items[i], items[from]] = [items[from] as T, items[i] as T];
   }
 }
 
