@@ -42,6 +42,19 @@ test('FairQueue stays within its bytes when one long packet costs many short one
   expect(queue.enqueue(giant)).toEqual([giant]);
 });
 
+test('FairQueue forgets flows whose packets were all dropped', () => {
+  const queue = new FairQueue<TestItem>({ limitPackets: 10 });
+  // A flood in which each packet is a flow of its own, while the link sends nothing.
+  for (let flow = 0; flow < 5000; flow++) queue.enqueue(new TestItem(flow));
+  expect([queue.length, queue.flows]).toEqual([10, 10]);
+  const sent = Array.from({ length: 10 }, () => queue.dequeue()!.flow);
+  expect(new Set(sent).size).toBe(10);
+  expect([queue.dequeue(), queue.flows]).toEqual([null, 0]);
+  // A flow that comes back has a new turn.
+  queue.enqueue(new TestItem(3));
+  expect(queue.dequeue()?.flow).toBe(3);
+});
+
 test('FairQueue loses no packet and invents none', () => {
   const random = new Random(1);
   const queue = new FairQueue<TestItem>({ limitPackets: 50, limitBytes: 30_000 });

@@ -23,6 +23,7 @@ interface Turn<Item extends QueueItem> {
   readonly items: ItemList<Item>;
   /** Bytes that the flow may still send in this turn. */
   credit: number;
+  before: Turn<Item> | null;
   next: Turn<Item> | null;
 }
 
@@ -78,21 +79,18 @@ export class FairQueue<Item extends QueueItem> implements PacketQueue<Item> {
   dequeue(): Item | null {
     for (;;) {
       const turn = this.#first;
-      if (turn === null) return null;
-      const item = turn.items.first();
-      if (item !== null && item.byteLength <= turn.credit) {
+      const item = turn?.items.first() ?? null;
+      if (turn === null || item === null) return null;
+      if (item.byteLength <= turn.credit) {
         turn.credit -= item.byteLength;
         turn.items.shift();
-        this.#forget(item);
-        if (turn.items.length === 0) this.#endFirst();
+        this.#forget(turn, item);
         return item;
       }
-      // A flow whose packets were all dropped ends here; the others wait for their next turn.
-      if (item === null) this.#endFirst();
-      else {
-        turn.credit += this.#quantum;
-        this.#rotate();
-      }
+      // The others have their turns first.
+      turn.credit += this.#quantum;
+      this.#unlink(turn);
+      this.#append(turn);
     }
   }
 
@@ -100,11 +98,9 @@ export class FairQueue<Item extends QueueItem> implements PacketQueue<Item> {
     const name = String(item.flow);
     let turn = this.#turns.get(name);
     if (turn === undefined) {
-      turn = { name, items: new ItemList(), credit: this.#quantum, next: null };
+      turn = { name, items: new ItemList(), credit: this.#quantum, before: null, next: null };
       this.#turns.set(name, turn);
-      if (this.#last === null) this.#first = turn;
-      else this.#last.next = turn;
-      this.#last = turn;
+      this.#append(turn);
     }
     turn.items.push(item);
     this.#length++;
@@ -120,28 +116,31 @@ export class FairQueue<Item extends QueueItem> implements PacketQueue<Item> {
     for (let turn = this.#first; turn !== null; turn = turn.next)
       if (turn.items.bytes > longest.items.bytes) longest = turn;
     const item = longest.items.shift()!;
-    this.#forget(item);
+    this.#forget(longest, item);
     return item;
   }
 
-  #forget({ byteLength }: Item): void {
+  /** Counts a packet that left, and ends the turns of a flow without packets. */
+  #forget(turn: Turn<Item>, { byteLength }: Item): void {
     this.#length--;
     this.#bytes -= byteLength;
-  }
-
-  #endFirst(): void {
-    const turn = this.#first!;
+    if (turn.items.length > 0) return;
     this.#turns.delete(turn.name);
-    this.#first = turn.next;
-    if (this.#first === null) this.#last = null;
+    this.#unlink(turn);
   }
 
-  #rotate(): void {
-    const turn = this.#first!;
-    if (turn.next === null) return;
-    this.#first = turn.next;
+  #append(turn: Turn<Item>): void {
+    turn.before = this.#last;
     turn.next = null;
-    this.#last!.next = turn;
+    if (this.#last === null) this.#first = turn;
+    else this.#last.next = turn;
     this.#last = turn;
+  }
+
+  #unlink({ before, next }: Turn<Item>): void {
+    if (before === null) this.#first = next;
+    else before.next = next;
+    if (next === null) this.#last = before;
+    else next.before = before;
   }
 }
