@@ -2,8 +2,8 @@
  * IP packets in a queue discipline: the queue of a router's port. It knows the flow of a packet and
  * whether its sender understands marks, and sets the mark.
  *
- * The flow is the five-tuple. Fragments after the first have no ports, so all fragments of a pair
- * of hosts count as one flow of their own. Packets behind IPv6 extension headers are told apart by
+ * The flow is the five-tuple. Fragments after the first have no ports, so the later fragments of a
+ * pair of hosts count as one flow of their own. Packets behind IPv6 extension headers are told apart by
  * addresses and the first next header alone; more would let a sender make flows out of headers.
  *
  * RFC 3168, section 5: the two lowest bits of the traffic class are 00 for a sender that does not

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { FifoQueue } from '../queues/fifo-queue.ts';
 import { QUEUE_CHOICES, type QueueName } from './queue-choices.ts';
-import { type BottleneckOptions, simulateBottleneck } from './simulate-bottleneck.ts';
+import { type BottleneckOptions, type SimPacket, simulateBottleneck } from './simulate-bottleneck.ts';
 
 const BUFFER = 200;
 /** The link of the paper on SFB: 45 Mbit/s and 200 packets. */
@@ -53,6 +53,29 @@ test('flows that are marked lose no packets to the marks', async () => {
   const dropped = await at('red');
   expect(marked.tcpMarked).toBeGreaterThan(0.001);
   expect(marked.tcpLoss).toBeLessThan(dropped.tcpLoss / 4);
+});
+
+test('packets that are marked and dropped afterwards count as dropped', async () => {
+  /** Marks all that it may, and drops every other packet. */
+  class Strict extends FifoQueue<SimPacket> {
+    #count = 0;
+
+    override enqueue(packet: SimPacket) {
+      if (packet.isEcnCapable) packet.mark();
+      return ++this.#count % 2 === 0 ? [packet] : super.enqueue(packet);
+    }
+  }
+  const queue = () => new Strict({ limitPackets: BUFFER });
+  const { tcpMarked, tcpLoss } = await simulateBottleneck({
+    ...base,
+    queue,
+    tcp: { ...base.tcp, ecn: true },
+  });
+  expect(tcpLoss).toBeGreaterThan(0.4);
+  expect(tcpMarked).toBeGreaterThan(0.1);
+  expect(tcpMarked + tcpLoss).toBeLessThanOrEqual(1);
+  // Packets that are sent again carry no mark, so fewer than half of all are marked.
+  expect(tcpMarked).toBeLessThan(0.5);
 });
 
 test.each([

@@ -82,7 +82,7 @@ export interface BottleneckResult {
   /** Share of the packets that were dropped. */
   readonly tcpLoss: number;
   readonly udpLoss: number;
-  /** Share of the packets of TCP that were marked. */
+  /** Share of the packets of TCP that were marked and not dropped afterwards. */
   readonly tcpMarked: number;
   /** Share of the link's capacity that was used. */
   readonly utilization: number;
@@ -226,7 +226,7 @@ class Bottleneck {
     const dropped = this.#queue.enqueue(packet, nowMs);
     if (this.#isMeasured) {
       this.#flows[packet.flow]!.sent++;
-      if (packet.isMarked) this.#flows[packet.flow]!.marked++;
+      if (packet.isMarked && !dropped.includes(packet)) this.#flows[packet.flow]!.marked++;
       for (const { flow } of dropped) this.#flows[flow]!.dropped++;
     }
     if (!this.#isBusy) this.#transmit();

@@ -19,7 +19,7 @@ export interface RateBinsOptions {
 
 /** Weight of the intervals before in the average. */
 const KEPT = 0.5;
-/** A bin is in use if it had a packet in the last five intervals: half of it in the first. */
+/** A bin is in use if it had a packet in the last six intervals: half of it in the first. */
 const LEAST_COUNT = KEPT ** 6;
 
 export class RateBins {

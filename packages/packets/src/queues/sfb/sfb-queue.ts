@@ -44,7 +44,7 @@ export interface SfbStats {
   readonly queuedrop: number;
   /** Dropped because the packets of the queue hold `limitBytes`. */
   readonly childdrop: number;
-  /** Marked, and queued. */
+  /** Marked. A packet that then found no room was dropped as well, and counts twice. */
   readonly marked: number;
 }
 
