@@ -201,6 +201,55 @@ test('the oldest tables are discarded by time and by space', async () => {
   expect(bySpace.coveredFromS).toBe(bySpace.tables[0].firstS);
 });
 
+test('one packet with a wrong time discards nothing, and does not stop the discarding', async () => {
+  const settings = options(folder(), { budget: { bytes: 1e9, seconds: 300 } });
+  let store = TableStore.open(settings);
+  add(store, 0, 1000);
+  expect((await ask(store, 950)).seen).toBe(true);
+  // A clock that jumps, or a damaged record of a capture: the year 2096, and back.
+  add(store, 5000, 1, () => 4e9);
+  add(store, 1000, 60);
+  expect((await ask(store, 950)).seen).toBe(true);
+  store.close();
+  store = TableStore.open(settings);
+  add(store, 1060, 140);
+  expect((await ask(store, 950)).seen).toBe(true);
+  add(store, 1200, 1200);
+  expect((await ask(store, 950)).seen).toBe(false);
+  expect((await ask(store, 2399)).seen).toBe(true);
+  expect(store.tables.length).toBeLessThanOrEqual(7);
+  store.close();
+});
+
+test('a flood of one packet fills neither memory nor the journal', async () => {
+  const store = TableStore.open(options(folder()));
+  const { capacity } = tableShape(1 << 12);
+  const journalBytes = () => store.bytes - store.tables.reduce((sum, { bytes }) => sum + bytes, 0);
+  const { words } = hashKeys(new Array<number>(1000).fill(7), key.scheme);
+  for (let round = 0; round < 100; round++) {
+    store.add(words, new Float64Array(1000).fill(50));
+    store.flush();
+    expect(journalBytes()).toBeLessThan(8 * 5 * capacity);
+  }
+  // Each table holds one digest, and is folded to a few hundred bytes.
+  expect(store.tables.length).toBeGreaterThan(3);
+  expect(store.tables.every(({ bytes }) => bytes < 400)).toBe(true);
+  expect(await ask(store, 7)).toMatchObject({ seen: true, sightings: [{ firstS: 50, lastS: 50 }] });
+  store.close();
+});
+
+test('verify leaves out a table whose file is gone', async () => {
+  const settings = options(folder());
+  const warnings: string[] = [];
+  const store = TableStore.open({ ...settings, warn: (message) => warnings.push(message) });
+  add(store, 0, 200);
+  const before = store.tables.length;
+  rmSync(store.tables[1].path);
+  expect(await store.verify()).toBe(1);
+  expect([store.tables.length, warnings.length]).toEqual([before - 1, 1]);
+  store.close();
+});
+
 test('a full disk costs the oldest tables, and the newest packets are there', async (context) => {
   const place = folder();
   try {

@@ -59,9 +59,11 @@ export class TableStore {
   #open: DigestTable;
   #journal: TableJournal | null = null;
   #sequence = 0;
-  #latestS = Number.NEGATIVE_INFINITY;
+  /** Time of the last packet of the table that was closed before. */
+  #beforeS = Number.NEGATIVE_INFINITY;
   #discarded = 0;
   #lost = 0;
+  #hasRoom = true;
 
   private constructor(options: TableStoreOptions) {
     this.#options = options;
@@ -149,9 +151,13 @@ export class TableStore {
     if (this.#open.packets === 0) return;
     const { folder, kind, payloadBytes, budget, key, shape } = this.#options;
     const parts = encodeTable(this.#open, { sequence: this.#sequence, kind, payloadBytes });
-    this.#latestS = Math.max(this.#latestS, this.#open.lastS);
     const bytes = parts[0].length + parts[1].length;
-    this.#discard(countToDiscard(this.#tables, budget, bytes, this.#latestS));
+    // A leap that would discard everything counts when the next table confirms it. One packet with
+    // a wrong clock, decades ahead, is alone in its table.
+    const { firstS, lastS } = this.#open;
+    const nowS = firstS - this.#beforeS > budget.seconds ? this.#beforeS : lastS;
+    this.#beforeS = lastS;
+    this.#discard(countToDiscard(this.#tables, budget, bytes, nowS));
     const path = join(folder, `${String(this.#sequence).padStart(12, '0')}${SUFFIX}`);
     if (this.#withRoom(path, () => writeAtomically(path, parts))) this.#tables.push(openTable(path, key));
     else this.#lost++;
@@ -196,12 +202,21 @@ export class TableStore {
         verifyTable(table, this.#options.key);
       } catch (error) {
         this.#tables.splice(index, 1);
-        renameSync(table.path, `${table.path}.damaged`);
         damaged++;
         this.#warn(`${(error as Error).message}; it is left out`);
+        this.#setAside(table.path);
       }
     }
     return damaged;
+  }
+
+  /** Gives a damaged file another name, so that the next start does not read it. */
+  #setAside(path: string): void {
+    try {
+      renameSync(path, `${path}.damaged`);
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') this.#warn(`${path} keeps its name: ${(error as Error).message}`);
+    }
   }
 
   /** Writes the journal and closes it; the open table goes on after the next start. */
@@ -246,7 +261,7 @@ export class TableStore {
         const table = openTable(join(folder, name), key);
         if (table.kind !== kind) continue;
         this.#tables.push(table);
-        this.#latestS = Math.max(this.#latestS, table.lastS);
+        this.#beforeS = table.lastS;
       } catch (error) {
         this.#warn(`${(error as Error).message}; it is left out`);
       }
@@ -292,12 +307,15 @@ export class TableStore {
     for (;;) {
       try {
         write();
+        this.#hasRoom = true;
         return true;
       } catch (error) {
         const code = errorCode(error);
         if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
         if (this.#tables.length === 0) {
-          this.#warn(`no room for ${what}, and no older table to discard`);
+          // The journal is tried twice a second, and one warning is enough.
+          if (this.#hasRoom) this.#warn(`no room for ${what}, and no older table to discard`);
+          this.#hasRoom = false;
           return false;
         }
         this.#discard(1);

@@ -77,6 +77,14 @@ test('countToDiscard agrees with a model that removes the oldest one by one', ()
   }
 });
 
+test('countToDiscard is not stopped by a table whose time is ahead of those after it', () => {
+  const tables = [4e9, 10, 20, 900].map((lastS) => ({ bytes: 1, firstS: 0, lastS }));
+  expect(countToDiscard(tables, { bytes: 100, seconds: 300 }, 1, 1000)).toBe(3);
+  // Captures of last week that are collected after those of today keep both.
+  const weeks = [7e5, 7e5, 100, 200].map((lastS) => ({ bytes: 1, firstS: 0, lastS }));
+  expect(countToDiscard(weeks, { bytes: 100, seconds: 300 }, 1, 300)).toBe(0);
+});
+
 test('answerOf joins sightings and adds up what is expected by chance', () => {
   const verdict = (firstS: number, lastS: number, seen: boolean) => ({
     firstS,

@@ -9,7 +9,8 @@
  * A table is sized by *distinct* digests. A packet that was sent twice, byte for byte, sets no bit
  * the second time, and a table that counted packets would be closed half empty. `distinct` counts
  * the digests that set at least one bit. It is too low by the false positives while the table
- * filled, 0.2 % at 10 bits.
+ * filled, 0.2 % at 10 bits. A flood of one packet fills no table, and its journal would grow without
+ * bound, so a table also ends after four times as many packets as it is made for.
  *
  * A table that is closed early, because little came in its time, is folded to the smallest size
  * that keeps the bits per digest. So a quiet night takes little of the space budget.
@@ -24,6 +25,8 @@ export const DEFAULT_BITS = 10;
 export const DEFAULT_TABLE_BYTES = 1 << 20;
 
 const BLOCK_BYTES = 64;
+/** Digests that are added in all, for each that a full table is made for. */
+const MOST_REPEATS = 4;
 const MOST_HASHES = 12;
 
 /** Size of a table and the number of digests it is made for. */
@@ -90,8 +93,10 @@ export class DigestTable {
     return this.#distinct;
   }
 
+  /** Whether the table is to be closed: by distinct digests, or after very many repeated ones. */
   get isFull(): boolean {
-    return this.#distinct >= this.shape.capacity;
+    const { capacity } = this.shape;
+    return this.#distinct >= capacity || this.#packets >= MOST_REPEATS * capacity;
   }
 
   /** Adds digests of packets from this span of time. */

@@ -29,7 +29,8 @@ export function isOver({ firstS, lastS }: TimeSpan, timeS: number, spanS: number
 
 /**
  * The number of tables to discard, from the oldest on, so that `incoming` further bytes fit into
- * the budget. The tables are in the order of their closing.
+ * the budget. The tables are in the order of their closing. A table from the future, because one of
+ * its packets had a wrong time, goes with the tables after it.
  */
 export function countToDiscard(
   tables: readonly KeptTable[],
@@ -40,10 +41,11 @@ export function countToDiscard(
   let total = incoming;
   for (const { bytes } of tables) total += bytes;
   let count = 0;
-  for (const { bytes, lastS } of tables) {
-    if (total <= budget.bytes && nowS - lastS <= budget.seconds) break;
-    total -= bytes;
-    count++;
+  while (count < tables.length && total > budget.bytes) total -= tables[count++].bytes;
+  for (let i = count; i < tables.length; i++) {
+    const ageS = nowS - tables[i].lastS;
+    if (ageS > budget.seconds) count = i + 1;
+    else if (ageS >= 0) break;
   }
   return count;
 }
