@@ -132,7 +132,8 @@ async function run(paths: string[], options: DigestdOptions): Promise<void> {
 async function startService(collector: Collector, options: DigestdOptions): Promise<DigestService> {
   const { host, port } = options.listen;
   const { token, path } = collectorToken(options.dir, options.tokenFile);
-  const service = await DigestService.start({ collector, token, host, port, nowMs: () => performance.now() });
+  const nowMs = () => performance.now();
+  const service = await DigestService.start({ collector, token, host, port, nowMs, warn });
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${service.port}`;
   if (options.json) writeJson({ listening: url, tokenFile: path });
   else writeLine(`answers questions at ${url}, with the token in ${path}`);

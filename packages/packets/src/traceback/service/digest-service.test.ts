@@ -124,6 +124,65 @@ test('a flood of questions is refused with a time to come back, and ends', async
   expect((await ask('/v1/source', { source: '10.0.0.1', from: 0 })).status).toBe(200);
 });
 
+test.each([
+  ['headers', 'POST /v1/seen HTTP/1.1\r\nHost: x\r\n'],
+  [
+    'a body',
+    `POST /v1/seen HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 99\r\n\r\n{`,
+  ],
+])(
+  'a client that is slow with %s is cut off, and holds no place',
+  async (_, start) => {
+    now += 1e6;
+    const slow = await DigestService.start({
+      collector,
+      token: TOKEN,
+      host: '127.0.0.1',
+      port: 0,
+      nowMs: () => now,
+      atOnce: 1,
+      requestMs: 300,
+    });
+    const socket = connect(slow.port, '127.0.0.1', () => socket.write(start));
+    socket.on('error', () => {});
+    let text = '';
+    socket.on('data', (bytes) => {
+      text += bytes;
+    });
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(text).toContain('408');
+    const answer = await fetch(`http://127.0.0.1:${slow.port}/v1/status`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    expect(answer.status).toBe(200);
+    await slow.close();
+  },
+  20_000,
+);
+
+test('an answer that fails is told to the operator, and not to the client', async () => {
+  const warnings: string[] = [];
+  const broken = await DigestService.start({
+    collector: {
+      payloadBytes: 44,
+      seen: () => Promise.reject(new Error('EIO: i/o error, read')),
+    } as unknown as Collector,
+    token: TOKEN,
+    host: '127.0.0.1',
+    port: 0,
+    nowMs: () => now,
+    warn: (message) => warnings.push(message),
+  });
+  const answer = await fetch(`http://127.0.0.1:${broken.port}/v1/seen`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}` },
+    body: JSON.stringify(question),
+  });
+  expect([answer.status, await answer.text()]).toEqual([500, expect.not.stringContaining('EIO')]);
+  expect(warnings).toEqual(['a question failed: EIO: i/o error, read']);
+  await broken.close();
+});
+
 test('bytes that are no HTTP end the connection and nothing else', async () => {
   const random = new Random(6);
   for (let i = 0; i < 20; i++) {

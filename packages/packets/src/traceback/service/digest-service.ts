@@ -27,6 +27,10 @@ export interface DigestServiceOptions extends GateOptions {
   readonly nowMs: () => number;
   /** Bytes of a question. Default 128 KiB: the largest packet in base64. */
   readonly mostBytes?: number;
+  /** Milliseconds in which a question must have come in. Default 10,000; half of it for headers. */
+  readonly requestMs?: number;
+  /** Called with a sentence about an answer that failed, for reasons that the client is not told. */
+  readonly warn?: (message: string) => void;
 }
 
 /** A refusal: the status, a code for programs, and a sentence. */
@@ -41,8 +45,9 @@ class Refusal extends Error {
   }
 }
 
-const HEADERS_MS = 5_000;
 const REQUEST_MS = 10_000;
+/** Node looks for connections that are late only this often; its default is 30 s. */
+const MOST_LATE_MS = 1_000;
 const MOST_CONNECTIONS = 128;
 const LEAST_TOKEN = 16;
 
@@ -61,10 +66,12 @@ export class DigestService {
     this.#options = options;
     this.#token = sha256(options.token);
     this.#gate = new QuestionGate(options, options.nowMs());
+    const { requestMs = REQUEST_MS } = options;
     this.#server = createServer(
       {
-        headersTimeout: HEADERS_MS,
-        requestTimeout: REQUEST_MS,
+        headersTimeout: requestMs / 2,
+        requestTimeout: requestMs,
+        connectionsCheckingInterval: Math.min(MOST_LATE_MS, requestMs),
         maxHeaderSize: 8192,
         keepAliveTimeout: 5_000,
       },
@@ -104,6 +111,8 @@ export class DigestService {
       else if (error instanceof TracebackError) {
         send(response, 400, { error: { code: error.code, message: error.message } }, {});
       } else {
+        // A client that left in the middle of its question fails as well.
+        if (request.complete) this.#options.warn?.(`a question failed: ${(error as Error).message}`);
         send(response, 500, { error: { code: 'internal', message: 'The collector failed' } }, {});
       }
     }
