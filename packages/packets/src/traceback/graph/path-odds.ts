@@ -63,6 +63,8 @@ export interface TraceGraph {
 
 /** Chances of 0 occur in empty tables; no answer is that certain. */
 const LEAST_CHANCE = 1e-9;
+/** Routers that a packet can pass, by its TTL of 8 bits: no path is longer. */
+const MOST_HOPS = 256;
 /** Collectors that said no are part of the graph from this probability on. */
 const LEAST_SHOWN = 0.01;
 /** Weights below this share of the best one are not followed. */
@@ -157,7 +159,7 @@ function likelyPaths(
       best = Math.max(best, here);
       paths.push({ nodes: [...way], logWeight: here });
     }
-    const asked = free.filter((next) => factors.has(next));
+    const asked = way.length < MOST_HOPS ? free.filter((next) => factors.has(next)) : [];
     asked.sort((a, b) => (factors.get(b) as number) - (factors.get(a) as number));
     for (const next of asked) {
       const bound = here + (factors.get(next) as number) + rest;

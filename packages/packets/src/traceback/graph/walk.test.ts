@@ -225,6 +225,18 @@ test('traceGraph agrees with all paths of small random networks, one by one', ()
   }
 });
 
+test('traceGraph follows no path beyond the TTL of a packet, however long the network is', () => {
+  const names = Array.from({ length: 20_000 }, (_, i) => `n${i}`);
+  const line = topologyOf(
+    names,
+    names.slice(1).map((id, i) => [names[i]!, id] as const),
+  );
+  const seen = { verdict: 'seen', chance: 0.01, sightings: [], changes: [] } as const;
+  const nodes = new Map(names.map((id): [string, WalkedNode] => [id, { id, ...seen }]));
+  const graph = traceGraph(line, { start: 'n0', nodes, questions: 0 });
+  expect([graph.path.length, graph.path.at(-1)]).toEqual([256, 'n0']);
+});
+
 /** Probabilities of edges from all paths, with the likelihood of every answer written out. */
 function allPaths(topology: Topology, { start, nodes }: Walk, lieRate: number): Map<string, number> {
   const sums = new Map<string, number>();
