@@ -1,4 +1,4 @@
-import { expectBinomial, Random } from '@bloomery/testkit/statistics';
+import { expectBinomial, expectNormal, Random } from '@bloomery/testkit/statistics';
 import { hashKeys, SecretKey } from 'bloomery';
 import { rateBlocked } from 'bloomery/math';
 import { expect, test } from 'vitest';
@@ -23,7 +23,7 @@ test('tableShape takes the best number of hashes for the bits', () => {
 test('a full table holds all its digests, and says yes by chance as theory and as it says itself', () => {
   const shape = tableShape(1 << 14, 10);
   const table = new DigestTable(shape, key);
-  const { capacity, blocks, hashes } = shape;
+  const { capacity } = shape;
   table.add(hashesOf(0, capacity), { firstS: 10, lastS: 20 });
   // Repeated packets fill nothing.
   table.add(hashesOf(0, 5000), { firstS: 5, lastS: 12 });
@@ -34,8 +34,29 @@ test('a full table holds all its digests, and says yes by chance as theory and a
   const trials = 400_000;
   const yes = table.filter.hasMany(hashesOf(1e9, trials)).reduce((sum, found) => sum + found, 0);
   expectBinomial(yes, trials, table.chanceRate(), 'yes by chance, from the bits');
-  // A table's own rate varies around the mean of all tables, 4 % here, so the trials are fewer.
-  expectBinomial(yes / 100, trials / 100, rateBlocked({ n: capacity, blocks, k: hashes }), 'by theory');
+});
+
+test.each([10, 5])('the rates of full tables at %i bits have the mean of theory', (bits) => {
+  const shape = tableShape(1 << 14, bits);
+  const { capacity, blocks, hashes } = shape;
+  const tables = 60;
+  // Each table has a key of its own, so the rates are independent of each other.
+  const rates = Array.from({ length: tables }, (_, i) => {
+    const own = new SecretKey(new Uint8Array(16).fill(i));
+    const table = new DigestTable(shape, own);
+    const digests = hashKeys(
+      Array.from({ length: capacity }, (__, number) => number),
+      own.scheme,
+    );
+    table.add(digests, { firstS: 0, lastS: 1 });
+    return table.chanceRate();
+  });
+  const mean = rates.reduce((sum, rate) => sum + rate, 0) / tables;
+  const variance = rates.reduce((sum, rate) => sum + (rate - mean) ** 2, 0) / (tables - 1);
+  const theory = rateBlocked({ n: capacity, blocks, k: hashes });
+  expectNormal(mean, theory, Math.sqrt(variance / tables), 'mean rate');
+  // A fault of a fiftieth would show.
+  expect(Math.sqrt(variance / tables) / theory).toBeLessThan(0.02 / 5);
 });
 
 test.each([0, 1, 100, 800, 1700, 3000])(
