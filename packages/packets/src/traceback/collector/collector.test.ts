@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from '@bloomery/testkit/statistics';
@@ -67,6 +68,60 @@ test('a packet is found with another TTL, at its time, and another packet is not
   expect((await collector.seen(udpPacket(7), EVER)).seen).toBe(false);
   expect(collector.status).toMatchObject({ digested: 300, cut: 0, coveredFromS: 1000 });
   collector.close();
+});
+
+test('on a full disk a collector keeps the newest packets and sources, and says so once', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-collector-'));
+  folders.push(folder);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', folder], { stdio: 'pipe' });
+  } catch {
+    return context.skip('this user may not mount a small disk');
+  }
+  try {
+    const warnings: string[] = [];
+    const options = {
+      folder,
+      tableBytes: 1 << 12,
+      changes: true,
+      warn: (message: string) => warnings.push(message),
+    };
+    let collector = open(options);
+    const from = (i: number) => [10, i >> 16, (i >> 8) & 255, i & 255];
+    const sent = (i: number) =>
+      ipv4({ protocol: 17, id: i & 0xffff, source: from(i) }, udp(i >> 16, 53, [...new Uint8Array(60)]));
+    const rounds = 40;
+    for (let round = 0; round < rounds; round++) {
+      take(
+        collector,
+        Array.from({ length: 400 }, (_, i) => sent(400 * round + i)),
+        30 * round,
+      );
+      collector.flush();
+      // Another program takes the rest of the disk for a while.
+      if (round === 10) {
+        try {
+          writeFileSync(join(folder, 'other'), new Uint8Array(1 << 18));
+        } catch {
+          // The disk is full, as it should be.
+        }
+      }
+      if (round === 30) rmSync(join(folder, 'other'));
+    }
+    expect(collector.status.discarded).toBeGreaterThan(5);
+    expect(warnings.length).toBeLessThan(10);
+    const newest = 400 * rounds - 1;
+    const lately = { firstS: 30 * (rounds - 1), lastS: 1e12 };
+    for (let restart = 0; restart < 2; restart++) {
+      expect((await collector.seen(sent(newest), lately)).seen).toBe(true);
+      expect((await collector.source(Uint8Array.from(from(newest)), lately)).seen).toBe(true);
+      collector.close();
+      collector = open(options);
+    }
+    collector.close();
+  } finally {
+    execFileSync('umount', ['-l', folder]);
+  }
 });
 
 test('a source is found at the times at which it sent, over a restart', async () => {
