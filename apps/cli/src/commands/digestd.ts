@@ -16,7 +16,7 @@ import {
   type Tunnel,
 } from '@bloomery/packets/capture';
 import { Collector, type CollectorStatus, DigestService } from '@bloomery/packets/traceback';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { feedCapture } from '../captures/feed-capture.ts';
 import { parseBytes, parseCount, parseDuration, withExamples, withJson } from '../command-options.ts';
 import { inputsOf } from '../keys/input.ts';
@@ -53,7 +53,11 @@ export function register(program: Command): void {
     .description('remember which packets passed, and answer whether and when one did')
     .argument('[captures...]', 'pcap or pcapng files; none, or -: standard input, as from tcpdump -w -')
     .requiredOption('--dir <folder>', 'where the tables, the key and the token are kept')
-    .option('--listen <host:port>', 'where questions come in', parseListen, { host: '127.0.0.1', port: 4780 })
+    .addOption(
+      new Option('--listen <host:port>', 'where questions come in')
+        .argParser(parseListen)
+        .default({ host: '127.0.0.1', port: 4780 }, '127.0.0.1:4780'),
+    )
     .option('--token-file <file>', 'the token of those who may ask (default: token in the folder)')
     .option('--payload <bytes>', 'bytes of the payload that identify a packet', parseCount(8), 44)
     .option('--bits <n>', 'bits per packet in a full table, from 2 to 32', parseCount(2), 10)
@@ -61,7 +65,11 @@ export function register(program: Command): void {
     .option('--span <time>', 'the longest time that a table covers (default: 60s)', parseDuration)
     .option('--keep <time>', 'discard tables after this time (default: 24h)', parseDuration)
     .option('--space <bytes>', 'discard the oldest tables beyond this size (default: 2GB)', parseBytes)
-    .option('--tunnels <list>', 'also remember the packets inside gre, vxlan, ip', parseTunnels, [])
+    .addOption(
+      new Option('--tunnels <list>', 'also remember the packets inside gre, vxlan, ip')
+        .argParser(parseTunnels)
+        .default([], 'none'),
+    )
     .option('--changes', 'find packets that this router changed: NAT, fragments')
     .option('--once', 'end after the captures, without questions')
     .addHelpText('after', HELP)

@@ -135,7 +135,7 @@ async function trace(
   const ask = collectorClient({
     collectors: topology.collectors,
     window: span,
-    tokenOf: tokens(options),
+    tokenOf: tokens(topology, options),
     timeoutMs: timeout,
   });
   // Throws now if the capture cut the packet, and not at the first collector.
@@ -152,15 +152,24 @@ async function trace(
   return traceGraph(topology, walk);
 }
 
-/** Finds the token of a collector: in the topology, in a file, or in `--token-file`. */
-function tokens({ topology, tokenFile }: TracebackOptions): (id: string, entry: CollectorEntry) => string {
+/**
+ * Finds the tokens of all collectors before the first question: in the topology, in a file, or in
+ * `--token-file`. A file that cannot be read is a mistake of the user, and no silence.
+ */
+function tokens(
+  { collectors }: Topology,
+  { topology, tokenFile }: TracebackOptions,
+): (id: string, entry: CollectorEntry) => string {
   const common = tokenFile === undefined ? undefined : readToken(tokenFile);
-  return (id, { token, tokenFile: own }) => {
-    if (token !== undefined) return token;
-    if (own !== undefined) return readToken(resolve(dirname(topology), own));
-    if (common !== undefined) return common;
-    throw new UsageError(`collector ${id} has no token; --token-file names one for all`);
-  };
+  const found = new Map<string, string>();
+  for (const [id, { url, token, tokenFile: own }] of collectors) {
+    if (url === undefined) continue;
+    const known = token ?? (own === undefined ? common : readToken(resolve(dirname(topology), own)));
+    if (known === undefined)
+      throw new UsageError(`collector ${id} has a url and no token; --token-file names one for all`);
+    found.set(id, known);
+  }
+  return (id) => found.get(id) as string;
 }
 
 function print(text: string, output: string | undefined): void {

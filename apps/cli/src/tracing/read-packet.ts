@@ -8,14 +8,19 @@ import {
   PacketBatch,
   STATUS,
 } from '@bloomery/packets/capture';
+import { protocolName } from '@bloomery/packets/flows';
 import { feedCapture } from '../captures/feed-capture.ts';
 import { inputsOf } from '../keys/input.ts';
 import { UsageError } from '../usage-error.ts';
 
+const [ICMP, ICMPV6] = [1, 58];
+/** The last second that a Date holds. */
+const LAST_S = 8.64e12;
+
 export interface TracedPacket {
   readonly bytes: Uint8Array;
   readonly timeS: number;
-  /** Addresses and ports in words. */
+  /** Addresses, ports, protocol and time in words. */
   readonly text: string;
 }
 
@@ -52,11 +57,20 @@ function packetAt(batch: PacketBatch, headers: HeaderBatch, row: number, name: s
   const start = headers.ipOffset[row];
   const captured = batch.offset[row] + batch.capturedLength[row];
   const end = Math.min(captured, start + headers.ipLength[row]);
+  const timeS = batch.seconds[row] + batch.nanoseconds[row] / 1e9;
   const { source, destination, sourcePort, destinationPort, protocol } = flowAt(headers, row);
-  const port = (number: number) => (number > 0 ? `:${number}` : '');
+  // The columns of ICMP hold its type and code in place of ports.
+  const hasPorts = ![ICMP, ICMPV6].includes(protocol) && sourcePort + destinationPort > 0;
+  const withPort = (address: string, port: number) =>
+    address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  const at = (address: string, port: number) => (hasPorts ? withPort(address, port) : address);
   return {
     bytes: Uint8Array.from(batch.bytes.subarray(start, end)),
-    timeS: batch.seconds[row] + batch.nanoseconds[row] / 1e9,
-    text: `${name}: ${source}${port(sourcePort)} > ${destination}${port(destinationPort)}, protocol ${protocol}`,
+    timeS,
+    text: `${name}: ${at(source, sourcePort)} > ${at(destination, destinationPort)}, ${protocolName(protocol)}, ${end - start} bytes, ${timeText(timeS)}`,
   };
+}
+
+function timeText(seconds: number): string {
+  return seconds <= LAST_S ? new Date(1000 * seconds).toISOString() : `${seconds} s after 1970`;
 }

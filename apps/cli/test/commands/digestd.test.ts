@@ -181,7 +181,9 @@ test('traceback prints a tree, JSON, Graphviz and SVG, and has the exit codes of
   );
   const trace = (...words: string[]) => bloomery(['traceback', file, '--topology', topology, ...words]);
   const text = trace();
-  expect(text.stdout).toContain('packet 1 of');
+  expect(text.stdout).toMatch(
+    /^packet 1 of \S+: 10\.0\.0\.1 > 10\.0\.0\.2, udp, 100 bytes, 2023-11-14T22:13:20\.000Z\n/,
+  );
   expect(text.stdout).toMatch(/\nvictim {2}seen\n└─ b {2}[\d.]+ % {2}seen/);
   expect(text.stdout).toContain('most likely path: b → victim');
   expect(text.code).toBe(0);
@@ -193,8 +195,27 @@ test('traceback prints a tree, JSON, Graphviz and SVG, and has the exit codes of
   expect(trace('--format', 'svg', '-o', svg).code).toBe(2);
   const other = captureFile('other.pcap', [999]);
   const none = bloomery(['traceback', other, '--topology', topology, '--from', '2000-01-01T00:00:00Z']);
-  expect([none.code, none.stdout.includes('victim  not seen')]).toEqual([1, true]);
+  expect([none.code, none.stdout.includes('victim  not seen\n')]).toEqual([1, true]);
+  const later = bloomery([
+    'traceback',
+    other,
+    '--topology',
+    topology,
+    '--from',
+    '2025-01-01T00:00:00Z',
+    '--to',
+    '2025-01-02T00:00:00Z',
+  ]);
+  expect([later.code, later.stdout.includes('victim  not seen, no packets of that time')]).toEqual([1, true]);
   expect(trace('--packet', '31').code).toBe(2);
   expect(trace('--start', 'nobody').stderr).toContain('no nobody');
+  // Mistakes of the user are errors, and no silences of collectors.
+  const wrong = (more: object) => {
+    const path = join(folder, 'wrong.json');
+    writeFileSync(path, JSON.stringify({ start: 'a', collectors: { a: entry, b: more }, links: [] }));
+    return bloomery(['traceback', file, '--topology', path]);
+  };
+  expect(wrong({ url: collector.url, tokenFile: 'none/token' })).toMatchObject({ code: 2, stdout: '' });
+  expect(wrong({ url: collector.url }).stderr).toContain('collector b has a url and no token');
   await collector.end();
 });

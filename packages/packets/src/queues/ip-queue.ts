@@ -3,8 +3,9 @@
  * whether its sender understands marks, and sets the mark.
  *
  * The flow is the five-tuple. Fragments after the first have no ports, so the later fragments of a
- * pair of hosts count as one flow of their own. Packets behind IPv6 extension headers are told apart by
- * addresses and the first next header alone; more would let a sender make flows out of headers.
+ * pair of hosts count as one flow of their own. Packets behind IPv6 extension headers are told
+ * apart by addresses and the first next header alone; more would let a sender make flows out of
+ * headers.
  *
  * RFC 3168, section 5: the two lowest bits of the traffic class are 00 for a sender that does not
  * understand marks, 01 and 10 for one that does, and 11 for a mark. The checksum of an IPv4

@@ -51,7 +51,8 @@ export function collectorClient(options: CollectorClientOptions): AskCollector {
       return readAnswer(response.status, await limitedText(response), window);
     } catch (error) {
       const { cause, message, name } = error as Error & { cause?: NodeJS.ErrnoException };
-      return { silent: name === 'TimeoutError' ? `no answer in ${timeoutMs} ms` : (cause?.code ?? message) };
+      const reason = cause?.code ?? cause?.message ?? message;
+      return { silent: name === 'TimeoutError' ? `no answer in ${timeoutMs} ms` : reason };
     }
   };
 }
@@ -84,7 +85,7 @@ export function readAnswer(status: number, text: string, window: TimeSpan): Coll
     const isCode = typeof code === 'string' && /^[a-z-]{1,40}$/.test(code);
     return { silent: `refused: ${isCode ? code : status}` };
   }
-  const { seen, chanceOfAny, sightings, coveredFromS, changes } = value ?? {};
+  const { seen, chanceOfAny, sightings, coveredFromS, changes, tables } = value ?? {};
   const isRight =
     typeof seen === 'boolean' &&
     typeof chanceOfAny === 'number' &&
@@ -101,6 +102,7 @@ export function readAnswer(status: number, text: string, window: TimeSpan): Coll
     chance: chanceOfAny,
     sightings: sightings.slice(0, 100).filter(isSpan),
     changes: changes.slice(0, MOST_CHANGES).flatMap(readChange),
+    ...(!seen && tables === 0 && { reason: 'no packets of that time' }),
   };
 }
 

@@ -15,7 +15,7 @@ const text = (length: number) =>
     (_, i) => 'GET /index.html HTTP/1.1 Host: www.example.org '.charCodeAt(i % 48) || 32,
   );
 
-/** The sum of a transport header, its data and the pseudo header: 0xffff if its checksum is right. */
+/** The sum of a transport header, data and pseudo header: 0xffff if the checksum is right. */
 function transportSum(packet: Uint8Array): number {
   const isIpv4 = packet[0]! >> 4 === 4;
   const head = isIpv4 ? 4 * (packet[0]! & 15) : 40;

@@ -8,8 +8,8 @@
  *   The walk follows it, and `path-odds.ts` says how likely each edge is.
  * - **Silence.** A collector that does not answer, or answers nonsense, is crossed: its other
  *   neighbours are asked, up to `mostSilent` silent collectors in a row.
- * - **Yes to everything.** Collectors are asked about decoys as well: packets between the same hosts
- *   that were never sent. If one says yes to the packet and to more decoys than its own rate allows
+ * - **Yes to everything.** Collectors are asked about decoys as well: packets between the same
+ *   hosts that were never sent. If one says yes to the packet and to more decoys than its own rate allows
  *   (below once in a thousand), its yes is worth nothing, and it is crossed like a silent one.
  * - **No to everything.** Where the trace ends, the collectors behind those that said no are asked.
  *   A yes behind a no is a contradiction: the collector between them did not tell the truth, or the
@@ -33,6 +33,8 @@ export type CollectorAnswer =
       readonly sightings: readonly TimeSpan[];
       /** The packet before this router changed it. */
       readonly changes: readonly PacketForm[];
+      /** The reason of a no, if there is one besides the tables. */
+      readonly reason?: string;
     }
   | { readonly silent: string };
 
@@ -67,7 +69,7 @@ export interface WalkedNode {
   readonly chance: number;
   readonly sightings: readonly TimeSpan[];
   readonly changes: readonly ChangeKind[];
-  /** The reason of a silence. */
+  /** The reason of a silence or of a no. */
   readonly reason?: string;
 }
 
@@ -232,7 +234,13 @@ class Walker {
     if (!isSeen && answers.length < forms.length)
       return { node: { ...plain, verdict: 'silent', chance: 1, reason }, further };
     const chance = 1 - none;
-    if (!isSeen) return { node: { ...plain, verdict: 'not seen', chance }, further };
+    if (!isSeen) {
+      const why = answers.find((answer) => answer.reason !== undefined)?.reason;
+      return {
+        node: { ...plain, verdict: 'not seen', chance, ...(why !== undefined && { reason: why }) },
+        further,
+      };
+    }
     if (failsDecoys(toDecoys)) {
       const why = 'says yes to packets that were never sent';
       return { node: { ...plain, verdict: 'unreliable', chance: 1, reason: why }, further: [] };

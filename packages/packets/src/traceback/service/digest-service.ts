@@ -29,7 +29,7 @@ export interface DigestServiceOptions extends GateOptions {
   readonly mostBytes?: number;
   /** Milliseconds in which a question must have come in. Default 10,000; half of it for headers. */
   readonly requestMs?: number;
-  /** Called with a sentence about an answer that failed, for reasons that the client is not told. */
+  /** Called with a sentence about an answer that failed; the client is told no reason. */
   readonly warn?: (message: string) => void;
 }
 

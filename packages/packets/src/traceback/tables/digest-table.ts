@@ -9,8 +9,8 @@
  * A table is sized by *distinct* digests. A packet that was sent twice, byte for byte, sets no bit
  * the second time, and a table that counted packets would be closed half empty. `distinct` counts
  * the digests that set at least one bit. It is too low by the false positives while the table
- * filled, 0.2 % at 10 bits. A flood of one packet fills no table, and its journal would grow without
- * bound, so a table also ends after four times as many packets as it is made for.
+ * filled, 0.2 % at 10 bits. A flood of one packet fills no table, and its journal would grow
+ * without bound, so a table also ends after four times as many packets as it is made for.
  *
  * A table that is closed early, because little came in its time, is folded to the smallest size
  * that keeps the bits per digest. So a quiet night takes little of the space budget.
