@@ -9,8 +9,9 @@
  * - **Silence.** A collector that does not answer, or answers nonsense, is crossed: its other
  *   neighbours are asked, up to `mostSilent` silent collectors in a row.
  * - **Yes to everything.** Collectors are asked about decoys as well: packets between the same
- *   hosts that were never sent. If one says yes to the packet and to more decoys than its own rate allows
- *   (below once in a thousand), its yes is worth nothing, and it is crossed like a silent one.
+ *   hosts that were never sent. If one says yes to the packet and to more decoys than its own rate
+ *   allows (below once in a thousand), its yes is worth nothing, and it is crossed like a silent
+ *   one.
  * - **No to everything.** Where the trace ends, the collectors behind those that said no are asked.
  *   A yes behind a no is a contradiction: the collector between them did not tell the truth, or the
  *   yes is a false positive. Both get their probability.
