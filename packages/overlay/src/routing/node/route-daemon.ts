@@ -76,26 +76,33 @@ export class RouteDaemon {
   static async start(options: RouteDaemonOptions): Promise<RouteDaemon> {
     const { id, secret, listen, peers = [], nats, fleet = 'route', degree, intervalMs, beatMs } = options;
     const limits = options.heartbeatMs === undefined ? {} : { heartbeatMs: options.heartbeatMs };
+    // A network that does not fit its memory is refused before anything is opened.
+    const plan = planRoutes(options.plan);
     const control = await listening(createServer(), '127.0.0.1', options.controlPort ?? 0);
     const servers = [control];
     let transport: Transport;
     let peerPort: number | null = null;
-    if (nats !== undefined) {
-      // Members on a NATS server need no address to be reached; this one only names the node.
-      const address = `http://${encodeURIComponent(id)}.route.invalid`;
-      transport = await NatsTransport.load({ id, secret, fleet, address, server: { url: nats }, limits });
-    } else {
-      const http = new HttpTransport({ id, secret, peers, limits });
-      const server = createServer((request, response) => {
-        if (!http.handle(request, response)) response.writeHead(404).end();
-      });
-      await listening(server, listen.host, listen.port);
-      peerPort = (server.address() as AddressInfo).port;
-      servers.push(server);
-      transport = http;
+    try {
+      if (nats !== undefined) {
+        // Members on a NATS server need no address to be reached; this one only names the node.
+        const address = `http://${encodeURIComponent(id)}.route.invalid`;
+        transport = await NatsTransport.load({ id, secret, fleet, address, server: { url: nats }, limits });
+      } else {
+        const http = new HttpTransport({ id, secret, peers, limits });
+        const server = createServer((request, response) => {
+          if (!http.handle(request, response)) response.writeHead(404).end();
+        });
+        await listening(server, listen.host, listen.port);
+        peerPort = (server.address() as AddressInfo).port;
+        servers.push(server);
+        transport = http;
+      }
+    } catch (error) {
+      // A control port that stays open would keep the process alive.
+      for (const server of servers) server.close();
+      throw error;
     }
     const clock = systemClock;
-    const plan = planRoutes(options.plan);
     const key = fleetKeys(secret).summary;
     const directory = new RendezvousDirectory({ transport, clock, beatMs });
     const node = new RouteNode({ transport, clock, plan, key, degree, intervalMs, directory });
@@ -129,11 +136,13 @@ export class RouteDaemon {
   }
 
   async #control(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
     const say = (code: number, body: unknown) =>
       response.writeHead(code, { 'Content-Type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
-    const isChange = pathname === '/announce' || pathname === '/withdraw';
     if (!LOOPBACK.test(request.headers.host ?? '')) return void say(403, { error: 'not loopback' });
+    const target = targetOf(request.url ?? '/');
+    if (target === null) return void say(400, { error: 'expected a path' });
+    const { pathname, searchParams } = target;
+    const isChange = pathname === '/announce' || pathname === '/withdraw';
     if (isChange && (request.method !== 'POST' || request.headers['bloomery-admin'] === undefined))
       return void say(403, { error: 'expected POST with the field Bloomery-Admin' });
     if (pathname === '/status') return void say(200, this.status());
@@ -147,6 +156,15 @@ export class RouteDaemon {
     } catch (error) {
       say(500, { error: (error as Error).message });
     }
+  }
+}
+
+/** The target of a request, or null for one that is no path, such as `//`. */
+function targetOf(path: string): URL | null {
+  try {
+    return new URL(path, 'http://localhost');
+  } catch {
+    return null;
   }
 }
 
