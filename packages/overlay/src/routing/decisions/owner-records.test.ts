@@ -1,7 +1,7 @@
 import { hashKey } from 'bloomery';
 import { expect, test } from 'vitest';
 import type { Registration } from '../wire/owner-message.ts';
-import { OwnerRecords } from './owner-records.ts';
+import { MOST_MEMBER_KEYS, OwnerRecords } from './owner-records.ts';
 
 const view = hashKey('view');
 const [one, two] = [hashKey('one'), hashKey('two')];
@@ -51,6 +51,27 @@ test('late messages do not renew the lease, and those of an earlier life are ref
   // A member whose clock was set back is believed when the lease is over.
   expect(owner.take('a', message({ kind: 'state', boot: 0, number: 1, added: [two] }), 2000)).toBe(true);
   expect([owner.holders(one), owner.holders(two)]).toEqual([[], ['a']]);
+});
+
+test('an old state that comes late is no new one, after the member has left and returned', () => {
+  const owner = records();
+  expect(owner.take('a', message({ added: [two] }), 10)).toBe(true);
+  owner.forget('a');
+  expect([owner.known(), owner.holders(one)]).toEqual([[], []]);
+  // The first message of the member again: it lacks the key that was confirmed by the second.
+  expect(owner.take('a', message({ kind: 'state', base: 0, number: 1, added: [one] }), 20)).toBe(false);
+  expect(owner.take('a', message({ base: 2, number: 3 }), 30)).toBe(false);
+  expect(owner.isComplete(['a'], view, 30)).toBe(false);
+  expect(owner.take('a', message({ kind: 'state', number: 4, added: [one, two] }), 40)).toBe(true);
+  expect([owner.known(), owner.holders(two)]).toEqual([['a'], ['a']]);
+});
+
+test('a member with more keys than the limit is refused, and nothing is complete then', () => {
+  const owner = records();
+  const many = Array.from({ length: MOST_MEMBER_KEYS + 1 }, () => one);
+  expect(owner.take('a', message({ kind: 'state', number: 2, added: many }), 10)).toBe(false);
+  expect(owner.take('a', message({ added: many.slice(1) }), 10)).toBe(false);
+  expect(owner.take('a', message({ added: many.slice(2) }), 10)).toBe(true);
 });
 
 test('changes of a member that is not known are refused, so that it sends its state', () => {

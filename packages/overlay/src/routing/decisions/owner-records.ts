@@ -17,7 +17,17 @@ import type { HashBits } from '../wire/message-bytes.ts';
 import type { Registration } from '../wire/owner-message.ts';
 import { hashName } from './route-table.ts';
 
+/**
+ * Keys that one member may enter at one owner: a state of them fills a message of the transport.
+ * One with more is refused, so the directory says "unknown" and keeps its memory.
+ */
+export const MOST_MEMBER_KEYS = 1_000_000;
+/** Leases for which a member that left is remembered, so that a late message of it is refused. */
+const REMEMBERED_LEASES = 20;
+
 interface MemberEntry {
+  /** Whether the member left. Its keys are dropped, so that changes have nothing to follow. */
+  hasLeft: boolean;
   boot: number;
   number: number;
   view: string;
@@ -52,12 +62,14 @@ export class OwnerRecords {
     }
     // A message that came late says nothing about the present, so it does not renew the lease.
     if (entry !== undefined && boot === entry.boot && number < entry.number) return false;
+    if ((kind === 'state' ? 0 : (entry?.keys.size ?? 0)) + added.length > MOST_MEMBER_KEYS) return false;
     if (kind === 'state') {
       this.forget(member);
-      entry = { boot, number, view: '', heardMs: nowMs, keys: new Set() };
+      entry = { hasLeft: false, boot, number, view: '', heardMs: nowMs, keys: new Set() };
       this.#members.set(member, entry);
+      this.#tidy(nowMs);
     }
-    if (entry === undefined || entry.boot !== boot) return false;
+    if (entry === undefined || entry.hasLeft || entry.boot !== boot) return false;
     const isRepeated = kind === 'changes' && number === entry.number && base !== number;
     if (kind === 'changes' && !isRepeated && base !== entry.number) return false;
     for (const hash of added) this.#add(member, entry, hashName(hash));
@@ -68,17 +80,21 @@ export class OwnerRecords {
     return true;
   }
 
-  /** Drops all that is known of a member. */
+  /**
+   * Drops the keys of a member that has left. The number of its last message stays for a while: an
+   * older state that comes late must not be taken for a new one if the member returns.
+   */
   forget(member: string): void {
     const entry = this.#members.get(member);
     if (entry === undefined) return;
     for (const key of entry.keys) this.#remove(member, entry, key);
-    this.#members.delete(member);
+    entry.hasLeft = true;
+    entry.view = '';
   }
 
-  /** Members with entries, for the owner to forget those that have left. */
+  /** Members with keys or leases, for the owner to forget those that have left. */
   known(): string[] {
-    return [...this.#members.keys()];
+    return [...this.#members].filter(([, { hasLeft }]) => !hasLeft).map(([member]) => member);
   }
 
   holders(hash: HashBits): readonly string[] {
@@ -90,8 +106,15 @@ export class OwnerRecords {
     const name = hashName(view);
     return members.every((member) => {
       const entry = this.#members.get(member);
-      return entry !== undefined && entry.view === name && nowMs - entry.heardMs <= this.#leaseMs;
+      return (
+        entry !== undefined && !entry.hasLeft && entry.view === name && nowMs - entry.heardMs <= this.#leaseMs
+      );
     });
+  }
+
+  #tidy(nowMs: number): void {
+    for (const [member, { hasLeft, heardMs }] of this.#members)
+      if (hasLeft && nowMs - heardMs > REMEMBERED_LEASES * this.#leaseMs) this.#members.delete(member);
   }
 
   #add(member: string, entry: MemberEntry, key: string): void {
