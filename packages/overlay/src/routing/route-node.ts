@@ -7,10 +7,11 @@
  *     await node.announce('/layers/7f3a');
  *     const answer = await node.locate('/layers/91bc');   // found, absent or unknown
  *
- * What it promises. "found" was said by the holder itself. "absent" is said only by a directory
- * that has heard from all members (decisions/owner-records.ts): after `announce` has resolved with
- * true, no node of the same members answers "absent" until the key is withdrawn. Everything else is
- * "unknown": a question that could not be completed in time is never "absent".
+ * What it promises. "found" names a member that says it holds the key. Where filters led to it, the
+ * nodes between have passed on its word, and members are trusted with that. "absent" is said only
+ * by a directory that has heard from all members (decisions/owner-records.ts): after `announce` has
+ * resolved with true, no node of the same members answers "absent" until the key is withdrawn.
+ * Everything else is "unknown": a question that could not be completed in time is never "absent".
  *
  * How. Filters lead to copies within as many hops as there are levels, over the nearest way
  * (decisions/choose-hop.ts). A query that they do not answer goes to the directory. Half of the
@@ -83,12 +84,12 @@ const TIMEOUT_MS = 2000;
 /** A question is not worked on for longer than this, whatever it says. */
 const LONGEST_MS = 30_000;
 interface Confirmation {
-  readonly holder: string | null;
+  readonly holder: { readonly id: string; readonly address: string } | null;
   /** Whether every node that was named answered that it does not hold the key. */
   readonly allDeny: boolean;
 }
 
-/** Holders that are asked at once, of those that a directory names. */
+/** Holders that are asked at once, of those that a directory names. The others wait for a turn. */
 const ASKED_HOLDERS = 3;
 
 export class RouteNode {
@@ -138,8 +139,8 @@ export class RouteNode {
   /** Says that this node holds a key no more. */
   async withdraw(key: Key, { timeoutMs = TIMEOUT_MS }: LocateOptions = {}): Promise<boolean> {
     const hash = this.#hash(key);
-    if (!this.table.withdraw(hash)) return true;
-    this.#arrays.changed();
+    // A key that is not here may still be entered, because an earlier withdrawal was not confirmed.
+    if (this.table.withdraw(hash)) this.#arrays.changed();
     return this.#directory.change([], [hash], timeoutMs);
   }
 
@@ -153,14 +154,16 @@ export class RouteNode {
     const path = newPath(Math.floor(this.#clock.random() * 65_536));
     const question = { hash, reach: levels, hopsLeft: levels, timeLeftMs: timeoutMs / 2, path };
     const { holder, hops } = await this.#search(question);
-    if (holder !== null)
-      return { status: 'found', node: holder, address: this.#addressOf(holder), by: 'filters', hops };
+    // A name that is no member's, or this node's own, is no answer that a caller could use.
+    const address = holder === null ? null : this.#addressOf(holder);
+    if (holder !== null && address !== null)
+      return { status: 'found', node: holder, address, by: 'filters', hops };
     const answer = await this.#directory.find(hash, Math.max(1, endMs - this.#clock.monotonic()));
     if (answer.status !== 'holders') return { ...answer, hops };
     const found = await this.#confirm(hash, answer.holders, endMs);
     if (found.holder !== null) {
-      const address = this.#addressOf(found.holder);
-      return { status: 'found', node: found.holder, address, by: 'directory', hops };
+      const { id, address } = found.holder;
+      return { status: 'found', node: id, address, by: 'directory', hops };
     }
     if (found.allDeny && answer.isComplete) return { status: 'absent', hops };
     return { status: 'unknown', why: 'the holders that are known did not confirm it', hops };
@@ -179,29 +182,46 @@ export class RouteNode {
     return hashKey(key, this.#scheme);
   }
 
-  /** Asks the holders that a directory named: the first that confirms, or whether all deny. */
+  /**
+   * Asks the holders that a directory named, some at a time: the first that confirms, or whether
+   * all deny. Those that do not answer get a share of the time, so that dead ones do not hide a
+   * holder that runs.
+   */
   async #confirm(hash: KeyHash, holders: readonly string[], endMs: number): Promise<Confirmation> {
-    let denials = 0;
-    const asks = holders.slice(0, ASKED_HOLDERS).map(async (holder) => {
-      const address = this.#addressOf(holder);
-      if (address === null) {
-        // This node has looked at its own keys before, and a node that left is no member.
-        denials++;
-        throw new RouteError('message', 'Cannot ask a holder: expected another member, got none');
+    let [next, denials] = [0, 0];
+    let confirmed: Confirmation['holder'] = null;
+    const askOne = async (id: string, timeoutMs: number) => {
+      const address = this.#addressOf(id);
+      // This node has looked at its own keys before, and a node that left is no member.
+      if (address === null) return void denials++;
+      const body = writeQuestion({ hash, reach: 0, hopsLeft: 0, timeLeftMs: timeoutMs, path: newPath(0) });
+      try {
+        const answer = readAnswer(await this.#transport.request(address, LOCATE_TOPIC, body, { timeoutMs }));
+        if (answer.holder === id) confirmed ??= { id, address };
+        else if (answer.holder === null) denials++;
+      } catch {
+        // It does not answer, so it neither confirms nor denies.
       }
-      const timeLeftMs = Math.max(1, endMs - this.#clock.monotonic());
-      const body = writeQuestion({ hash, reach: 0, hopsLeft: 0, timeLeftMs, path: newPath(0) });
-      const options = { timeoutMs: timeLeftMs };
-      const answer = readAnswer(await this.#transport.request(address, LOCATE_TOPIC, body, options));
-      if (answer.holder === holder) return holder;
-      denials++;
-      throw new RouteError('message', 'Cannot confirm a holder: expected one, got a denial');
+    };
+    const askNext = async () => {
+      while (confirmed === null && next < holders.length) {
+        const turns = Math.ceil((holders.length - next) / ASKED_HOLDERS);
+        const leftMs = endMs - this.#clock.monotonic();
+        if (leftMs <= 0 && next >= ASKED_HOLDERS) return;
+        await askOne(holders[next++], Math.max(1, leftMs / turns));
+      }
+    };
+    let settle = () => {};
+    const first = new Promise<void>((resolve) => {
+      settle = resolve;
     });
-    try {
-      return { holder: await Promise.any(asks), allDeny: false };
-    } catch {
-      return { holder: null, allDeny: denials === holders.length };
-    }
+    const workers = Array.from({ length: ASKED_HOLDERS }, () =>
+      askNext().then(() => {
+        if (confirmed !== null) settle();
+      }),
+    );
+    await Promise.race([first, Promise.all(workers)]);
+    return { holder: confirmed, allDeny: confirmed === null && denials === holders.length };
   }
 
   async #serve(body: Uint8Array): Promise<Uint8Array> {

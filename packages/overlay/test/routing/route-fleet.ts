@@ -1,7 +1,10 @@
 /** Route nodes over the simulated network, all of which are members. */
 
 import { type HostContext, type LinkConditions, SimHost, SimNetwork, Simulation } from '@bloomery/sim';
+import type { Service } from '@bloomery/transport';
+import { newPath } from '../../src/routing/decisions/choose-hop.ts';
 import { planRoutes, RendezvousDirectory, RouteNode } from '../../src/routing/index.ts';
+import { writeAnswer } from '../../src/routing/wire/locate-message.ts';
 
 export const PLAN = planRoutes({ objectsPerNode: 20, degree: 4 });
 
@@ -18,6 +21,7 @@ export class RouteFleet {
     count: number,
     conditions: Partial<LinkConditions> = { delayMs: 5 },
     neighbours: Neighbours = undefined,
+    program: (context: HostContext) => RouteNode = (context) => routeProgram(context, neighbours),
   ) {
     this.simulation = new Simulation({ seed });
     this.network = new SimNetwork(this.simulation);
@@ -25,7 +29,7 @@ export class RouteFleet {
     const ids = Array.from({ length: count }, (_, i) => `n${i}`);
     this.hosts = ids.map((id) => {
       const peers = ids.filter((other) => other !== id).map((other) => `sim:${other}`);
-      return new SimHost(this.network, { id, peers }, (context) => routeProgram(context, neighbours));
+      return new SimHost(this.network, { id, peers }, program);
     });
   }
 
@@ -53,9 +57,25 @@ export class RouteFleet {
 }
 
 /** The program of a node. Keys on its disk are announced at its start. */
-function routeProgram({ transport, clock, disk }: HostContext, neighbours: Neighbours): RouteNode {
+export function routeProgram({ transport, clock, disk }: HostContext, neighbours: Neighbours): RouteNode {
   const directory = new RendezvousDirectory({ transport, clock, beatMs: 1000 });
   const node = new RouteNode({ transport, clock, plan: PLAN, intervalMs: 200, directory, neighbours });
   for (const key of (disk.get('keys') as string[] | undefined) ?? []) void node.announce(key);
   return node;
+}
+
+/** The program of a node that answers every query with the name of another node. */
+export function lyingProgram(context: HostContext, holder: string): RouteNode {
+  const { transport } = context;
+  const lying = new Proxy(transport, {
+    get: (target, name) => {
+      if (name === 'serve')
+        return (topic: string, service: Service) =>
+          target.serve(topic, topic === 'route-locate' ? () => lie : service);
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const lie = writeAnswer({ holder, hopsLeft: 3, hops: 0, path: newPath(1) });
+  return routeProgram({ ...context, transport: lying }, undefined);
 }

@@ -3,7 +3,7 @@
 import { rendezvousOrder } from '@bloomery/transport';
 import { hashKey } from 'bloomery';
 import { expect, test } from 'vitest';
-import { RouteFleet } from './route-fleet.ts';
+import { lyingProgram, RouteFleet, routeProgram } from './route-fleet.ts';
 
 test('a key is found by filters nearby and by the directory elsewhere, and absent keys are absent', async () => {
   const fleet = new RouteFleet(1, 24);
@@ -25,6 +25,53 @@ test('a key is found by filters nearby and by the directory elsewhere, and absen
   expect(ways.filters).toBeGreaterThan(10);
   expect(await fleet.during(() => fleet.node(5).locate('key 5'))).toMatchObject({ by: 'self', hops: 0 });
   expect(await fleet.during(() => fleet.node(0).locate('nowhere'))).toMatchObject({ status: 'absent' });
+});
+
+test('a name that is no member is no answer, although a neighbour says it', async () => {
+  const fleet = new RouteFleet(7, 6, { delayMs: 5 }, undefined, (context) =>
+    context.transport.self.id === 'n5' ? lyingProgram(context, 'ghost') : routeProgram(context, undefined),
+  );
+  await fleet.pass(5000);
+  await fleet.during(() => fleet.node(5).announce('bait'));
+  await fleet.pass(3000);
+  const answers = await fleet.during(() =>
+    Promise.all([0, 1, 2, 3, 4].map((number) => fleet.node(number).locate('bait'))),
+  );
+  // The liar owns up to nothing when the directory's holders are asked, so no node can tell.
+  for (const answer of answers) expect(answer.status).toBe('unknown');
+});
+
+test('a holder that runs is found behind three that crashed', async () => {
+  const fleet = new RouteFleet(8, 12, { delayMs: 5 }, () => []);
+  await fleet.pass(5000);
+  const key = keyOwnedBy(['n10', 'n11'], fleet);
+  await fleet.during(() => Promise.all([1, 2, 3, 4].map((number) => fleet.node(number).announce(key))));
+  for (const number of [1, 2, 3]) fleet.hosts[number].crash();
+  expect(await fleet.during(() => fleet.node(0).locate(key))).toMatchObject({ status: 'found', node: 'n4' });
+});
+
+test('a key with more holders than an answer names is not said to be absent by those', async () => {
+  const fleet = new RouteFleet(9, 22, { delayMs: 5 }, () => []);
+  await fleet.pass(5000);
+  const key = keyOwnedBy(['n20', 'n21'], fleet);
+  const holders = Array.from({ length: 19 }, (_, i) => i + 1);
+  await fleet.during(() => Promise.all(holders.map((number) => fleet.node(number).announce(key))));
+  // Those that are named first let go of it, without a word to the directory.
+  for (const number of holders.slice(0, 16)) fleet.node(number).table.withdraw(hashKey(key));
+  const answer = await fleet.during(() => fleet.node(0).locate(key));
+  expect(answer.status).not.toBe('absent');
+});
+
+test('withdraw says whether it is confirmed when it is repeated', async () => {
+  const fleet = new RouteFleet(10, 6, { delayMs: 5 }, () => []);
+  await fleet.pass(5000);
+  await fleet.during(() => fleet.node(3).announce('short-lived'));
+  for (let i = 0; i < 6; i++) if (i !== 3) fleet.network.partition('sim:n3', `sim:n${i}`);
+  expect(await fleet.during(() => fleet.node(3).withdraw('short-lived'))).toBe(false);
+  expect(await fleet.during(() => fleet.node(3).withdraw('short-lived'))).toBe(false);
+  for (let i = 0; i < 6; i++) if (i !== 3) fleet.network.heal('sim:n3', `sim:n${i}`);
+  await fleet.pass(30_000);
+  expect(await fleet.during(() => fleet.node(3).withdraw('short-lived'))).toBe(true);
 });
 
 test('a withdrawn key is absent, at once for the directory and after some intervals for filters', async () => {
@@ -72,13 +119,7 @@ test('a node that crashed is found again with the keys of its disk', async () =>
 test('owners that lost their records say "unknown" until all members have told them again', async () => {
   const fleet = new RouteFleet(5, 6, { delayMs: 5 }, () => []);
   await fleet.pass(5000);
-  const ids = fleet.hosts.map(({ id }) => id);
-  const isOwned = (key: string) =>
-    rendezvousOrder(hashKey(key), ids)
-      .slice(0, 2)
-      .every((id) => owners.has(id));
-  const owners = new Set(['n2', 'n3']);
-  const key = Array.from({ length: 1000 }, (_, i) => `key ${i}`).find(isOwned)!;
+  const key = keyOwnedBy(['n2', 'n3'], fleet);
   expect(await fleet.during(() => fleet.node(0).announce(key))).toBe(true);
   for (const number of [2, 3]) fleet.hosts[number].crash({ losesDisk: true });
   await fleet.pass(100);
@@ -115,3 +156,13 @@ test('lost, doubled, reordered and damaged messages delay answers, and make none
   );
   expect(good.map((answer) => answer.status === 'found' && answer.node)).toEqual(numbers.map((i) => `n${i}`));
 });
+
+/** A key whose two owners are these nodes. */
+function keyOwnedBy(owners: readonly string[], { hosts }: RouteFleet): string {
+  const ids = hosts.map(({ id }) => id);
+  for (let i = 0; ; i++) {
+    const key = `key ${i}`;
+    const [first, second] = rendezvousOrder(hashKey(key), ids);
+    if (owners.includes(first) && owners.includes(second)) return key;
+  }
+}

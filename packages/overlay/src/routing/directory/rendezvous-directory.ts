@@ -5,7 +5,7 @@
  *
  * Each member has a session with each owner: a state first, then changes, one message at a time,
  * and a beat if there is nothing to tell. That is N messages per beat and node, so it is for fleets
- * of up to some hundred members. Larger ones have a directory in NATS, or groups.
+ * of up to some hundred members. For larger ones, `Directory` is the port to another second tier.
  *
  * The list of members is that of the transport. Every message carries its hash, the view. Where
  * members disagree, because one has just joined, answers are "unknown" until all have heard of it;
@@ -206,7 +206,10 @@ export class RendezvousDirectory implements Directory {
       members !== null &&
       hashName(view) === hashName(own) &&
       this.#records.isComplete(members, own, this.#clock.monotonic());
-    return { holders: this.#records.holders(hash).slice(0, MOST_HOLDERS), isComplete };
+    const holders = this.#records.holders(hash);
+    // Those that are named cannot deny for those that have no room in the answer.
+    const isWhole = holders.length <= MOST_HOLDERS;
+    return { holders: holders.slice(0, MOST_HOLDERS), isComplete: isComplete && isWhole };
   }
 }
 
