@@ -1,6 +1,8 @@
 import { expectNormal } from '@bloomery/testkit/statistics';
+import { BloomFilter } from 'bloomery';
 import { expect, test } from 'vitest';
 import { pairKeys, queryKeys, subsetKeys } from '../routing/tree/attributes.ts';
+import { TreeNode } from '../routing/tree/tree-node.ts';
 import { TreeWorld, type TreeWorldOptions } from './tree-world.ts';
 
 const OPTIONS: TreeWorldOptions = {
@@ -85,6 +87,32 @@ test('a silent child makes a search unknown, until it is heard or has left', () 
   world.tell(9500, silent);
   world.nodes[world.parentOf(6)!].dropChild('6');
   expect(world.search(20, { a0: 'nowhere' }).status).toBe('absent');
+});
+
+test('a node that has just started is not complete until all of its children were heard', () => {
+  const world = new TreeWorld({ ...OPTIONS, depth: 2 });
+  world.nodes[17].announce('rare', { a0: 'only here' });
+  // No child has told anything yet, so nothing can be said to be absent.
+  expect(world.search(0, { a0: 'only here' }).status).toBe('unknown');
+  world.tell(0);
+  expect(world.search(0, { a0: 'only here' })).toMatchObject({ status: 'found', node: 17 });
+});
+
+test('TreeNode does not use a filter of another tree', () => {
+  const node = new TreeNode(OPTIONS);
+  node.takeChild('a', new TreeNode(OPTIONS).unified(), true, 0);
+  expect(node.isComplete).toBe(true);
+  const { bits, hashes } = OPTIONS;
+  for (const other of [
+    new BloomFilter({ bits: 2 * bits, hashes }),
+    new BloomFilter({ bits, hashes: hashes + 1 }),
+    new BloomFilter({ bits, hashes, seed: 7 }),
+  ]) {
+    expect(node.takeChild('b', other, true, 0)).toBe(false);
+    expect(node.below(node.queryFilter({ a0: 'v1' }))).toEqual([]);
+    expect(node.unified().onesCount()).toBe(0);
+    expect(node.isComplete).toBe(false);
+  }
 });
 
 /** Two pairs that some services have, and often no single one has both. */

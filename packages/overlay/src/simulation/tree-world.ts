@@ -42,6 +42,8 @@ export class TreeWorld {
       const node = new TreeNode(options);
       for (let i = 0; i < servicesPerNode; i++) node.announce(`service ${i}`, this.drawService());
       this.nodes.push(node);
+      const parent = this.parentOf(number);
+      if (parent !== null) this.nodes[parent].expectChild(String(number));
     }
   }
 

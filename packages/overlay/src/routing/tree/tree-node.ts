@@ -6,7 +6,8 @@
  * Soft state. A child tells its filter again and again, and one that was not heard for a lease is
  * dropped. Withdrawn services vanish in the same way: the next filter lacks them. A node with a
  * silent child is not complete, and tells its parent so with its filter. While the root is not
- * complete, a search that finds nothing ends with "unknown" and not with "absent".
+ * complete, a search that finds nothing ends with "unknown" and not with "absent". A node that has
+ * just started names its children (`expectChild`), and is not complete until it has heard them all.
  *
  * The rule of a search: look here, then below each child whose filter has the query, then at the
  * parent, which does the same without the child that the query came from. The way back after a
@@ -55,9 +56,20 @@ export class TreeNode {
     return this.#services.delete(name);
   }
 
-  /** Takes the filter of a child, and whether it knows everything below it. */
-  takeChild(child: string, filter: BloomFilter, isComplete: boolean, nowMs: number): void {
-    this.#children.set(child, { filter, isComplete, heardMs: nowMs });
+  /** Names a child of this node. Until it is heard, the node is not complete. */
+  expectChild(child: string): void {
+    if (!this.#children.has(child)) this.#children.set(child, null);
+  }
+
+  /**
+   * Takes the filter of a child, and whether it knows everything below it. Returns false if it is a
+   * filter of another tree: it is not used, and the child counts as silent.
+   */
+  takeChild(child: string, filter: BloomFilter, isComplete: boolean, nowMs: number): boolean {
+    // The name of a filter holds all of its parameters.
+    const isLike = String(filter) === String(this.#empty());
+    this.#children.set(child, isLike ? { filter, isComplete, heardMs: nowMs } : null);
+    return isLike;
   }
 
   /** Drops the filters of children that were silent for longer than the lease. */
@@ -73,8 +85,8 @@ export class TreeNode {
 
   /** Everything here and below: the filter for the parent. */
   unified(): BloomFilter {
-    const { bits, hashes, subsets } = this.#options;
-    const filter = new BloomFilter({ bits, hashes });
+    const { subsets } = this.#options;
+    const filter = this.#empty();
     for (const attributes of this.#services.values())
       filter.addMany(subsets === 1 ? pairKeys(attributes) : subsetKeys(attributes, subsets));
     for (const child of this.#children.values()) if (child !== null) filter.merge(child.filter);
@@ -83,8 +95,8 @@ export class TreeNode {
 
   /** The filter that a query is. */
   queryFilter(query: Attributes): BloomFilter {
-    const { bits, hashes, subsets } = this.#options;
-    const filter = new BloomFilter({ bits, hashes });
+    const { subsets } = this.#options;
+    const filter = this.#empty();
     filter.addMany(subsets === 1 ? pairKeys(query) : queryKeys(query, subsets));
     return filter;
   }
@@ -109,5 +121,10 @@ export class TreeNode {
   /** The filter of a child, for estimates. */
   childFilter(child: string): BloomFilter | null {
     return this.#children.get(child)?.filter ?? null;
+  }
+
+  #empty(): BloomFilter {
+    const { bits, hashes } = this.#options;
+    return new BloomFilter({ bits, hashes });
   }
 }
