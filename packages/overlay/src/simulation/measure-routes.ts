@@ -2,9 +2,9 @@
  * Figures of a network that routes by filters: queries for objects within reach, queries for any
  * object, and queries for keys that are nowhere. Each answer is compared with the truth.
  *
- * A query that the filters do not answer goes to the second tier, which is exact in a simulation.
- * So "wrong" would mean that the two tiers together say that an object is nowhere while a node that
- * runs holds it; it is counted, not assumed.
+ * A query that the filters do not answer goes to the second tier, which hears every change at once
+ * in a simulation. The two tiers together say "nowhere" if neither names a holder. That is wrong if
+ * the table of any node that runs has the key: the tables are asked, and not the directory.
  */
 
 import { hashKey } from 'bloomery';
@@ -50,7 +50,7 @@ export function measureRoutes(world: RouteWorld, queries: number): RouteFigures 
     const { holder, hops, detours: lost } = world.walk(start, object.hash);
     detours += lost;
     const isFound = holder !== null || world.secondTier(object.hash).size > 0;
-    if (!isFound && [...object.holders].some((number) => world.nodes[number].isUp)) wrong++;
+    if (!isFound && world.isHeld(object.hash)) wrong++;
     return { holder, hops };
   };
   for (let i = 0; i < queries; i++) {

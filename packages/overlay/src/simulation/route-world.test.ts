@@ -73,6 +73,18 @@ test('with changes, filters find less and the second tier the rest; none is said
   expect(bytes[2]).toBeGreaterThan(3 * bytes[0]);
 });
 
+test('measureRoutes counts a wrong "not found" of the second tier', () => {
+  const world = new RouteWorld({ seed: 5, nodes: 100, objectsPerNode: 20, replicas: 2 });
+  world.settle();
+  expect(measureRoutes(world, 200).wrong).toBe(0);
+  // A directory that has lost every second record: those queries that filters do not answer fail.
+  const whole = world.secondTier.bind(world);
+  world.secondTier = (hash) => (hash.low % 2 === 0 ? whole(hash) : new Set());
+  const figures = measureRoutes(world, 200);
+  expect(figures.handedOver).toBeGreaterThan(20);
+  expect(figures.wrong).toBeGreaterThan(figures.handedOver / 4);
+});
+
 /**
  * The rate at which any level of any neighbour has a key that is in none: measured with keys of
  * another kind, because inclusion and exclusion over twelve filters is long.

@@ -89,7 +89,9 @@ export class RouteWorld {
   /** The changes since the last round, in order. */
   changes: WorldChange[] = [];
   readonly #replicas: number;
-  readonly #directory = new Map<string, SimObject>();
+  readonly #objects = new Map<string, SimObject>();
+  /** The second tier: holders by key, entered and removed by the nodes themselves. */
+  readonly #directory = new Map<string, Set<number>>();
   #objectCount = 0;
 
   constructor(options: RouteWorldOptions) {
@@ -123,10 +125,11 @@ export class RouteWorld {
       if (!this.nodes[number].isUp || object.holders.has(number)) continue;
       object.holders.add(number);
       this.nodes[number].table.announce(object.hash);
+      this.#enter(number, object.hash);
       this.changes.push({ node: number, hash: object.hash, isThere: true });
     }
     this.objects.push(object);
-    this.#directory.set(hashName(object.hash), object);
+    this.#objects.set(hashName(object.hash), object);
     return object;
   }
 
@@ -136,10 +139,11 @@ export class RouteWorld {
     const object = this.objects[at];
     for (const number of object.holders) {
       this.nodes[number].table.withdraw(object.hash);
+      this.#leave(number, object.hash);
       this.changes.push({ node: number, hash: object.hash, isThere: false });
     }
     object.holders.clear();
-    this.#directory.delete(hashName(object.hash));
+    this.#objects.delete(hashName(object.hash));
     this.objects[at] = this.objects[this.objects.length - 1];
     this.objects.pop();
   }
@@ -151,6 +155,7 @@ export class RouteWorld {
     node.array = null;
     for (const hash of [...node.table.ownHashes()]) {
       node.table.withdraw(hash);
+      this.#leave(number, hash);
       this.objectOf(hash)?.holders.delete(number);
     }
     for (const neighbour of this.links[number]) node.table.setNeighbour(String(neighbour), null);
@@ -245,12 +250,17 @@ export class RouteWorld {
 
   /** The object of a hash that a table holds. */
   objectOf(hash: KeyHash): SimObject | undefined {
-    return this.#directory.get(hashName(hash));
+    return this.#objects.get(hashName(hash));
   }
 
-  /** The holders of a key, from a directory that is exact. */
+  /** The holders of a key, from a directory that is told every change at once. */
   secondTier(hash: KeyHash): ReadonlySet<number> {
-    return this.objectOf(hash)?.holders ?? new Set();
+    return this.#directory.get(hashName(hash)) ?? new Set();
+  }
+
+  /** Whether a node that runs holds a key, by the tables of all nodes and not by a directory. */
+  isHeld(hash: KeyHash): boolean {
+    return this.nodes.some(({ isUp, table }) => isUp && table.holds(hash));
   }
 
   /** A query whose copy is as far away as the filters reach, for a picture. */
@@ -289,6 +299,20 @@ export class RouteWorld {
       state.hops++;
       state.detours++;
     }
+  }
+
+  #enter(node: number, hash: KeyHash): void {
+    const name = hashName(hash);
+    const holders = this.#directory.get(name);
+    if (holders === undefined) this.#directory.set(name, new Set([node]));
+    else holders.add(node);
+  }
+
+  #leave(node: number, hash: KeyHash): void {
+    const name = hashName(hash);
+    const holders = this.#directory.get(name);
+    holders?.delete(node);
+    if (holders?.size === 0) this.#directory.delete(name);
   }
 
   #linkOf(node: number): number {
