@@ -130,18 +130,29 @@ export class RouteNode {
   }
 
   /** Says that this node holds a key. Resolves with true when the directory has confirmed it. */
-  async announce(key: Key, { timeoutMs = TIMEOUT_MS }: LocateOptions = {}): Promise<boolean> {
-    const hash = this.#hash(key);
-    if (this.table.announce(hash)) this.#arrays.changed();
-    return this.#directory.change([hash], [], timeoutMs);
+  announce(key: Key, options: LocateOptions = {}): Promise<boolean> {
+    return this.change([key], [], options);
   }
 
-  /** Says that this node holds a key no more. */
-  async withdraw(key: Key, { timeoutMs = TIMEOUT_MS }: LocateOptions = {}): Promise<boolean> {
-    const hash = this.#hash(key);
+  /** Says that this node holds a key no more. Resolves as `announce` does. */
+  withdraw(key: Key, options: LocateOptions = {}): Promise<boolean> {
+    return this.change([], [key], options);
+  }
+
+  /** Announces and withdraws many keys at once, which costs as much as doing so with one. */
+  async change(
+    announced: Iterable<Key>,
+    withdrawn: Iterable<Key>,
+    { timeoutMs = TIMEOUT_MS }: LocateOptions = {},
+  ): Promise<boolean> {
+    const added = Array.from(announced, (key) => this.#hash(key));
+    const removed = Array.from(withdrawn, (key) => this.#hash(key));
+    let isChanged = false;
     // A key that is not here may still be entered, because an earlier withdrawal was not confirmed.
-    if (this.table.withdraw(hash)) this.#arrays.changed();
-    return this.#directory.change([], [hash], timeoutMs);
+    for (const hash of removed) if (this.table.withdraw(hash)) isChanged = true;
+    for (const hash of added) if (this.table.announce(hash)) isChanged = true;
+    if (isChanged) this.#arrays.changed();
+    return this.#directory.change(added, removed, timeoutMs);
   }
 
   /** Finds a node that holds a key: this one, the nearest by filters, or one of the directory. */

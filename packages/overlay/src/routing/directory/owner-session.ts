@@ -33,7 +33,7 @@ export class OwnerSession {
   /** Rises with each change, so that a confirmation says which of them it covers. */
   #edition = 0;
   #confirmed = -1;
-  #waiting: { readonly edition: number; readonly settle: (isSettled: boolean) => void }[] = [];
+  readonly #waiting = new Set<{ readonly edition: number; readonly settle: (isSettled: boolean) => void }>();
 
   constructor(options: OwnerSessionOptions) {
     this.#options = options;
@@ -68,14 +68,14 @@ export class OwnerSession {
   settled(timeoutMs: number): Promise<boolean> {
     if (this.#confirmed >= this.#edition) return Promise.resolve(true);
     return new Promise((resolve) => {
-      const edition = this.#edition;
       let cancel: Cancel = () => {};
       const settle = (isSettled: boolean) => {
         cancel();
-        this.#waiting = this.#waiting.filter((each) => each.settle !== settle);
+        this.#waiting.delete(waiting);
         resolve(isSettled);
       };
-      this.#waiting.push({ edition, settle });
+      const waiting = { edition: this.#edition, settle };
+      this.#waiting.add(waiting);
       cancel = this.#options.clock.after(timeoutMs, () => settle(false));
     });
   }
