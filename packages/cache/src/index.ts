@@ -20,6 +20,7 @@ export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './node/c
 export { Log, type LogLevel, type LogOptions } from './node/log/log.ts';
 export { type RunOptions, runCache } from './node/run-cache.ts';
 export { type CacheNode, type FleetPurge, type StartOptions, startNode } from './node/start-node.ts';
+export type { MakeObjectFinder, ObjectFinder } from './peers/groups/object-finder.ts';
 export type {
   CooperationReport,
   OwnSummaryReport,

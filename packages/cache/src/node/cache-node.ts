@@ -3,6 +3,7 @@
  * it.
  */
 
+import type { MakeObjectFinder } from '../peers/groups/object-finder.ts';
 import type { PurgeReach } from '../peers/purges/purge-exchange.ts';
 import type { AbortOptions } from '../store/abortable.ts';
 import type { ResponseStore } from '../store/response-store.ts';
@@ -73,6 +74,8 @@ export interface StartOptions extends AbortOptions {
   readonly places?: () => Promise<ListenPlaces>;
   /** The folder with the built page of the console, or `assets:` (console/page-files.ts). */
   readonly consolePage?: string | null;
+  /** Makes the directory of objects across groups, for `--group-find`. */
+  readonly findObjects?: MakeObjectFinder | undefined;
   readonly log?: Log;
   readonly clock?: () => number;
 }

@@ -11,6 +11,7 @@
  * would otherwise open a port through which any code can be run.
  */
 
+import type { MakeObjectFinder } from '../peers/groups/object-finder.ts';
 import type { AbortOptions } from '../store/abortable.ts';
 import { banner } from './banner.ts';
 import type { ListenAddress } from './config/listen-address.ts';
@@ -27,6 +28,8 @@ export interface RunOptions extends ConfigSources, AbortOptions {
   readonly print?: (text: string) => void;
   /** The folder with the built page of the console, or `assets:` (console/page-files.ts). */
   readonly consolePage?: string | null;
+  /** Makes the directory of objects across groups, for `--group-find`. */
+  readonly findObjects?: MakeObjectFinder | undefined;
   /** The command that starts the cache, for the banner. */
   readonly command: string;
 }
@@ -98,11 +101,11 @@ export async function runCache(options: RunOptions): Promise<number> {
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
   try {
-    const { signal, consolePage = null } = options;
+    const { signal, consolePage = null, findObjects } = options;
     const node =
       config.workers === 1
-        ? await startNode(config, { log, signal, consolePage })
-        : await Workers.start(config, log, { signal, consolePage });
+        ? await startNode(config, { log, signal, consolePage, findObjects })
+        : await Workers.start(config, log, { signal, consolePage, findObjects });
     running = node;
     const onAbort = () => {
       if (!stopping) close(node);

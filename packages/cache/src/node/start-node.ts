@@ -76,8 +76,7 @@ export async function startNode(config: NodeConfig, options: StartOptions = {}):
       format: config.logFormat,
       ...(team === undefined ? {} : { fields: { worker: team.index } }),
     });
-  const page = options.consolePage ?? null;
-  const node = new RunningNode(config, log, options.clock ?? Date.now, team ?? null, page);
+  const node = new RunningNode(config, log, options.clock ?? Date.now, team ?? null, options);
   try {
     await node.start(options);
   } catch (error) {
@@ -121,7 +120,13 @@ class RunningNode implements CacheNode {
   #closing: Promise<void> | null = null;
   listen: readonly ListenAddress[] = [];
 
-  constructor(config: NodeConfig, log: Log, clock: () => number, team: Team | null, page: string | null) {
+  constructor(
+    config: NodeConfig,
+    log: Log,
+    clock: () => number,
+    team: Team | null,
+    { consolePage: page = null, findObjects }: StartOptions,
+  ) {
     this.#config = config;
     this.log = log;
     this.#clock = clock;
@@ -149,6 +154,7 @@ class RunningNode implements CacheNode {
       listen: () => this.listen,
       remove: (key) => this.removeKey(key),
       roomBytes: () => this.#roomBytes(),
+      findObjects,
     });
     this.#token = new AdminToken(clock, () => team?.console?.wrongToken());
     this.#console = new NodeConsole({

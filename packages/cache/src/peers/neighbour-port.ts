@@ -47,6 +47,11 @@ export interface NeighbourPlan {
    * step after all questions, unless the fetch may not leave its group.
    */
   readonly beyond?: readonly PlannedQuestion[];
+  /**
+   * The node that a finder named (groups/object-finder.ts). It is asked for a stored response
+   * before the owners, unless the fetch may not leave its group.
+   */
+  readonly holder?: PlannedQuestion;
   /** The reason why neighbours are asked or not, in words for the access log. */
   readonly why?: string;
 }

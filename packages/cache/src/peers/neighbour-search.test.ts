@@ -84,6 +84,21 @@ test('a budget that is nearly used up bounds the deadlines of owners', async () 
   expect(lab.events).toEqual(['none at 240']);
 });
 
+test('a node that a finder named is asked for what it stores, before the owners', async () => {
+  const holder = question('h1', 100);
+  const lab = new Lab({ ...PLAN, asks: [], holder });
+  await lab.clock.advance(5);
+  lab.asks[0]!.listener.failed('refused', null);
+  expect(lab.put).toEqual([
+    ['h1', 'stored', 0],
+    ['b0', 'owned', 5],
+  ]);
+  // Questions for other groups stay inside this one.
+  const within = new Lab({ ...PLAN, asks: [], holder }, true);
+  await within.clock.advance(400);
+  expect(within.put).toEqual([]);
+});
+
 test('a fetch for another group asks the owner of its own one instead', async () => {
   const lab = new Lab(PLAN, true);
   await lab.clock.advance(400);

@@ -158,7 +158,7 @@ export class NeighbourSearch<Ask extends SearchAsk> {
     this.#cancelBudget = clock.after(ms, () => this.#none('late'));
   }
 
-  #follow({ asks, candidates, afterwards, beyond = [] }: NeighbourPlan): void {
+  #follow({ asks, candidates, afterwards, beyond = [], holder }: NeighbourPlan): void {
     if (this.#over) return;
     const { isWithinGroup = false, rest } = this.#options;
     const owners = isWithinGroup || rest !== null ? [] : beyond;
@@ -167,6 +167,9 @@ export class NeighbourSearch<Ask extends SearchAsk> {
     // Only the owner of the key can tell, and names one that is not.
     this.#steps = [
       ...asks.map((ask) => ({ ...ask, kind: 'stored' as const })),
+      ...(holder === undefined || isWithinGroup || rest !== null
+        ? []
+        : [{ ...holder, kind: 'stored' as const }]),
       ...owners.map((ask) => ({ ...ask, kind: 'owned' as const })),
     ];
     this.#mayAskOwner = afterwards === 'owner' && owners.length === 0;

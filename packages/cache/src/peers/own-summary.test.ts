@@ -100,6 +100,29 @@ test('OwnSummary answers a neighbour that missed hundreds of updates with what i
   expect(missed.length).toBeLessThan(full.length / 8);
 });
 
+test('OwnSummary tells of each key that comes and goes, once', async () => {
+  const told: [number, boolean][] = [];
+  const held: OwnSummaryOptions['held'] = ({ keyId, low }, isHeld) => {
+    expect(keyId).toBe(KEY_ID);
+    told.push([low, isHeld]);
+  };
+  const { lab, own, keep } = await start({ held });
+  const [x, y] = [hashOf('x').low, hashOf('y').low];
+  keep('x');
+  keep('x');
+  keep('y', 10_000);
+  own.drop(hashOf('x'));
+  own.drop(hashOf('x'));
+  await lab.clock.advance(10_000);
+  expect(told).toEqual([
+    [x, true],
+    [y, true],
+    [x, false],
+    [y, false],
+  ]);
+  expect(own.updates).toBeGreaterThan(0);
+});
+
 test('OwnSummary lets a key go before it is stale, without an event', async () => {
   const { lab, own, keep } = await start();
   keep('x', 10_000);

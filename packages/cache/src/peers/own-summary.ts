@@ -29,9 +29,11 @@ import {
   type KeeperStep,
   SummaryKeeper,
   type SummaryKeeperOptions,
+  type SummaryPublisher,
   WHEEL_TICK_MS,
 } from './decisions/summary-keeper.ts';
 import { LeftState } from './left-state.ts';
+import type { KeyedHash } from './neighbour-port.ts';
 import type { SummaryVersion } from './objects/object-response.ts';
 import type { SlicedWork } from './sliced-work.ts';
 import { SUMMARY_TOPIC } from './summary-follower.ts';
@@ -53,6 +55,8 @@ export interface OwnSummaryOptions {
   readonly event: (level: 'info' | 'warn', name: string, fields: Record<string, unknown>) => void;
   /** Called when a new version was published. */
   readonly published?: () => void;
+  /** Told of each key that comes into the summary or leaves it. */
+  readonly held?: ((hash: KeyedHash, isHeld: boolean) => void) | undefined;
 }
 
 /**
@@ -107,7 +111,7 @@ export class OwnSummary {
     });
     this.#limits = { ...SEND_LIMITS, ...limits, bytesPerSecond: options.bandwidth };
     this.#keeper = new SummaryKeeper({
-      publisher: this.#publisher,
+      publisher: options.held === undefined ? this.#publisher : this.#told(options.held),
       scheme,
       neighbours,
       falseCandidates,
@@ -213,6 +217,31 @@ export class OwnSummary {
     this.#timer = null;
     this.#cancelHeartbeat();
     this.#stopServing();
+  }
+
+  /** The publisher, whose changes are told to a listener as well. */
+  #told(held: (hash: KeyedHash, isHeld: boolean) => void): SummaryPublisher {
+    const publisher = this.#publisher;
+    const { keyId } = this.#options;
+    const tell = ({ low, high }: KeyHash, isHeld: boolean) => held({ keyId, low, high }, isHeld);
+    return {
+      get universe() {
+        return publisher.universe;
+      },
+      get size() {
+        return publisher.size;
+      },
+      addHash(hash) {
+        tell(hash, true);
+        return publisher.addHash(hash);
+      },
+      deleteHash(hash) {
+        tell(hash, false);
+        return publisher.deleteHash(hash);
+      },
+      publishInSteps: (options) => publisher.publishInSteps(options),
+      resizeInSteps: (universe, hashes) => publisher.resizeInSteps(universe, hashes),
+    };
   }
 
   #now(): Instant {

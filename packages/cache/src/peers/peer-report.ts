@@ -167,6 +167,12 @@ export interface GroupReport {
   readonly isOwner: boolean;
 }
 
+/** Questions to the finder of objects, and the nodes that it named. */
+export interface FinderReport {
+  readonly questions: number;
+  readonly named: number;
+}
+
 /** The groups of the fleet, and the questions of this node to other groups. */
 export interface GroupsReport extends Omit<GroupReport, 'up' | 'isOwner'> {
   readonly isLeader: boolean;
@@ -180,6 +186,8 @@ export interface GroupsReport extends Omit<GroupReport, 'up' | 'isOwner'> {
   readonly failed: number;
   /** Bytes of objects that came from other groups. */
   readonly objectBytes: number;
+  /** Questions to the finder of objects (--group-find), or null without it. */
+  readonly finds: FinderReport | null;
 }
 
 /**

@@ -21,6 +21,7 @@ const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = 
   nats: ({ peers }) => peers?.nats ?? null,
   group: ({ peers }) => peers?.group?.name ?? null,
   groupPatience: ({ peers }) => peers?.group?.patienceMs ?? null,
+  groupFind: ({ peers }) => peers?.group?.isFinding ?? null,
   peerMulticast: ({ peers }) => peers?.multicast ?? null,
   peerAddress: ({ peers }) => peers?.address ?? null,
   peerListen: ({ peers }) => peers?.listen ?? null,

@@ -485,6 +485,15 @@ export const SETTINGS: readonly Setting[] = [
     help: 'how long the leader of the group may be unseen before another node takes over',
   },
   {
+    key: 'groupFind',
+    flag: 'group-find',
+    kind: 'switch',
+    initial: 'off',
+    negatable: true,
+    live: false,
+    help: 'ask a directory of the whole fleet which node holds an object, before the owner of its key in another group',
+  },
+  {
     key: 'peerMulticast',
     flag: 'peer-multicast',
     kind: 'text',

@@ -19,14 +19,16 @@ import { type Clock, type FleetKeyring, systemClock, type Transport } from '@blo
 import type { FleetCertificates } from '@bloomery/transport/http';
 import { GroupTransport, LeaderBeats } from '@bloomery/transport/membership';
 import { BetweenGroups, MIXED } from '../../peers/groups/between-groups.ts';
+import { FindingDirectory } from '../../peers/groups/finding-directory.ts';
+import type { MakeObjectFinder, ObjectFinder } from '../../peers/groups/object-finder.ts';
 import { type FleetPicture, FleetViews, type NodeView } from '../../peers/looking/fleet-view.ts';
 import type { KeyLook } from '../../peers/looking/key-look.ts';
-import type { KeyedHash } from '../../peers/neighbour-port.ts';
+import type { KeyedHash, NeighbourDirectory } from '../../peers/neighbour-port.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { type KeyedVersion, OwnSummaries } from '../../peers/own-summaries.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import { PeerHub } from '../../peers/peer-hub.ts';
-import { type FleetReport, generationName, keyName } from '../../peers/peer-report.ts';
+import { type FleetReport, type GroupsReport, generationName, keyName } from '../../peers/peer-report.ts';
 import { PurgeExchange, type PurgeMemory, type PurgeReach } from '../../peers/purges/purge-exchange.ts';
 import { formatListen, type ListenAddress } from '../config/listen-address.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
@@ -49,6 +51,8 @@ export interface FleetMemberOptions {
   readonly purges?: PurgeMemory;
   /** Removes the responses of a key that a neighbour purged. */
   readonly remove?: (key: string) => Promise<unknown>;
+  /** Makes the directory of objects across groups, for `--group-find`. */
+  readonly findObjects?: MakeObjectFinder | undefined;
   /** Called when the version of the summary, or the list of live neighbours, has changed. */
   readonly changed?: () => void;
 }
@@ -60,7 +64,8 @@ export class FleetMember implements FleetAccess {
   readonly name: string;
   readonly keyring: FleetKeyring;
   readonly certificates: FleetCertificates | null;
-  readonly directory: PeerHub;
+  readonly hub: PeerHub;
+  readonly directory: NeighbourDirectory;
   readonly sink: OwnSummaries;
   readonly #medium: FleetMedium;
   /** The transport that reaches all nodes of the fleet. */
@@ -69,6 +74,8 @@ export class FleetMember implements FleetAccess {
   readonly near: Transport;
   /** The election and the other groups, or null if this node is in no group. */
   readonly #groups: { readonly beats: LeaderBeats; readonly between: BetweenGroups } | null;
+  /** The directory of objects across groups, or null without --group-find. */
+  readonly #finder: ObjectFinder | null;
   readonly #memoryLimitBytes: number;
   readonly #purges: PurgeExchange;
   readonly #unreached: UnreachedWatch;
@@ -93,7 +100,7 @@ export class FleetMember implements FleetAccess {
         : new GroupTransport(this.#transport, config.group?.name ?? null);
     this.near = near;
     this.#groups = this.#joinGroup(options, near);
-    this.directory = new PeerHub({
+    this.hub = new PeerHub({
       transport: near,
       clock,
       keyring,
@@ -102,15 +109,18 @@ export class FleetMember implements FleetAccess {
       event,
       groups: this.#groups?.between,
     });
+    this.#finder = this.#joinFinder(options);
+    this.directory = this.#newDirectory(config.budgetMs);
     this.sink = new OwnSummaries({
       transport: near,
       clock,
       keyring,
       neighbours: near.peers().length,
       bandwidth: config.bandwidth,
-      work: this.directory.work,
+      work: this.hub.work,
       event,
       ...(changed === undefined ? {} : { published: changed }),
+      held: this.#finder?.changed.bind(this.#finder),
     });
     this.#transport.watchPeers(() => {
       this.sink.neighbours = near.peers().length;
@@ -168,7 +178,7 @@ export class FleetMember implements FleetAccess {
   }
 
   async look(hashes: readonly KeyedHash[]): Promise<KeyLook> {
-    const look = this.directory.look(hashes);
+    const look = this.hub.look(hashes);
     return { ...look, owner: look.owner === this.name ? this.#address : look.owner };
   }
 
@@ -187,7 +197,7 @@ export class FleetMember implements FleetAccess {
       group: groups?.group ?? null,
       isLeader: groups?.isLeader ?? false,
       objects: this.sink.objects[0]!.objects,
-      links: this.directory
+      links: this.hub
         .peerReports()
         .filter(({ state }) => state !== 'self')
         .map(({ id, address, state, masked, objects, trueHits, falseHits }) => ({
@@ -224,7 +234,7 @@ export class FleetMember implements FleetAccess {
 
   report(): FleetReport {
     const { objects, versions, updates, bytes, sizes } = this.sink;
-    const groups = this.#groups?.between.status() ?? null;
+    const groups = this.#groupsReport();
     return {
       own: {
         id: this.name,
@@ -238,16 +248,16 @@ export class FleetMember implements FleetAccess {
         fullBytes: sizes.fullBytes,
         deltaBytes: sizes.deltaBytes,
         universe: sizes.universe,
-        ownerQuestions: this.directory.ownerQuestions,
-        memoryBytes: this.directory.summaryMemoryBytes,
+        ownerQuestions: this.hub.ownerQuestions,
+        memoryBytes: this.hub.summaryMemoryBytes,
         memoryLimitBytes: this.#memoryLimitBytes,
       },
-      peers: this.directory.peerReports().map((peer) => ({
+      peers: this.hub.peerReports().map((peer) => ({
         ...peer,
         ...this.#medium.sourceOf(peer.address),
         isLeader: peer.id !== null && peer.id === groups?.leader,
       })),
-      totals: this.directory.totals,
+      totals: this.hub.totals,
       ...this.#medium.status(),
       groups,
     };
@@ -271,6 +281,7 @@ export class FleetMember implements FleetAccess {
     this.#views.close();
     this.#groups?.beats.close();
     this.#groups?.between.close();
+    this.#finder?.close();
     await this.#transport.close();
   }
 
@@ -297,6 +308,32 @@ export class FleetMember implements FleetAccess {
     return { beats, between };
   }
 
+  /** Makes the finder of the settings. Null without a group, and without --group-find. */
+  #joinFinder({ config, findObjects, event, clock = systemClock }: FleetMemberOptions): ObjectFinder | null {
+    if (config.group?.isFinding !== true) return null;
+    if (findObjects !== undefined) return findObjects({ transport: this.#transport, clock });
+    event('warn', 'group-find-missing', {
+      effect: 'this program has no finder, so --group-find does nothing',
+    });
+    return null;
+  }
+
+  #newDirectory(budgetMs: number): NeighbourDirectory {
+    const { hub } = this;
+    const between = this.#groups?.between;
+    if (this.#finder === null || between === undefined) return hub;
+    const commonHash = between.commonHash.bind(between);
+    return new FindingDirectory({ hub, finder: this.#finder, commonHash, budgetMs });
+  }
+
+  /** The groups as the report has them. */
+  #groupsReport(): GroupsReport | null {
+    if (this.#groups === null) return null;
+    const { directory } = this;
+    const finds = directory instanceof FindingDirectory ? directory.finds : null;
+    return { ...this.#groups.between.status(), finds };
+  }
+
   /** A node without a group tells the operator once if others are in groups. */
   #warnOfGroups(event: FleetMemberOptions['event']): void {
     const stop = this.#transport.watchPeers(({ state, group, address, id }) => {
@@ -308,7 +345,7 @@ export class FleetMember implements FleetAccess {
 
   /** Ends the work on summaries. `leave` comes first. */
   close(): void {
-    this.directory.close();
+    this.hub.close();
   }
 }
 

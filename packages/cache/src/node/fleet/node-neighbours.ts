@@ -10,6 +10,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { FleetKeyring } from '@bloomery/transport';
 import { checkPem } from '@bloomery/transport/http';
+import type { MakeObjectFinder } from '../../peers/groups/object-finder.ts';
 import type { Truth } from '../../peers/looking/ask-whether.ts';
 import type { FleetPicture } from '../../peers/looking/fleet-view.ts';
 import type { KeyLook, LookedPeer } from '../../peers/looking/key-look.ts';
@@ -57,6 +58,8 @@ export interface NodeNeighboursOptions {
   readonly remove: (key: string) => Promise<unknown>;
   /** Bytes that can be stored without evicting anything. */
   readonly roomBytes: () => number;
+  /** Makes the directory of objects across groups; see `StartOptions`. */
+  readonly findObjects: MakeObjectFinder | undefined;
 }
 
 /** The most neighbours that a plan asks. */
@@ -275,6 +278,7 @@ export class NodeNeighbours {
         medium: await prepareMedium(peers),
         purges: purgeMemory(folder),
         remove,
+        findObjects: this.#options.findObjects,
       });
     }
     const fleet = this.#fleet;

@@ -23,7 +23,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, FleetKeyring } from '@bloomery/transport';
 import { type CertificatePem, certifiedNames } from '@bloomery/transport/http';
 import { MOST_PARTS } from '../../peers/decisions/summary-keeper.ts';
-import type { Neighbour } from '../../peers/neighbour-port.ts';
+import type { MakeObjectFinder } from '../../peers/groups/object-finder.ts';
+import type { Neighbour, NeighbourPlan } from '../../peers/neighbour-port.ts';
 import { keyOfTarget } from '../../peers/objects/object-request.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import type { FleetReport } from '../../peers/peer-report.ts';
@@ -62,6 +63,8 @@ export interface PrimaryFleetOptions {
   readonly clock?: Clock;
   /** The disk folder of the node, or null if there is none. */
   readonly folder: string | null;
+  /** Makes the directory of objects across groups; see `StartOptions`. */
+  readonly findObjects?: MakeObjectFinder | undefined;
   /** Removes a key from the store of the worker that owns it. */
   readonly remove: (key: string) => Promise<unknown>;
 }
@@ -81,7 +84,7 @@ export class PrimaryFleet {
   #closing: Promise<void> | null = null;
 
   private constructor(options: PrimaryFleetOptions, medium: MakeMedium) {
-    const { peers, name, log, socketPath, tellAll, clock, folder, remove } = options;
+    const { peers, name, log, socketPath, tellAll, clock, folder, remove, findObjects } = options;
     this.#secrets = readPeerSecrets(peers.secretFile);
     this.#options = options;
     this.#relay = new Relay({ socketPath }, () => name);
@@ -95,6 +98,7 @@ export class PrimaryFleet {
       ...(clock === undefined ? {} : { clock }),
       purges: purgeMemory(folder),
       remove,
+      findObjects,
       changed: () => tellAll({ kind: 'fleet-news', news: this.#news() }),
     });
   }
@@ -137,14 +141,20 @@ export class PrimaryFleet {
         this.#change(worker, message.changes);
         break;
       case 'plan': {
+        const tell = (plan: NeighbourPlan) => {
+          // Those of `beyond` and the holder are plain already.
+          const asks = plan.asks.map((ask) => ({ ...ask, neighbour: plainNeighbour(ask.neighbour) }));
+          reply({ kind: 'planned', id: message.id, plan: { ...plan, asks } });
+        };
         const plan = directory.plan(message.hashes, message.again);
-        // Those of `beyond` are plain already.
-        const asks = plan.asks.map((ask) => ({ ...ask, neighbour: plainNeighbour(ask.neighbour) }));
-        reply({ kind: 'planned', id: message.id, plan: { ...plan, asks } });
+        if (plan instanceof Promise) void plan.then(tell);
+        else tell(plan);
         break;
       }
       case 'ask-owner':
-        void directory.askOwner(message.hashes, message.lost).then(({ owner, keyId, answer }) => {
+        void directory.askOwner(message.hashes, message.lost).then((word) => {
+          if (word === null) return;
+          const { owner, keyId, answer } = word;
           const plain = answer === null || answer === 'fetch' ? answer : plainNeighbour(answer);
           reply({ kind: 'owner-said', id: message.id, word: { owner, keyId, answer: plain } });
         });
@@ -271,8 +281,8 @@ export class PrimaryFleet {
   }
 
   #news(): FleetNews {
-    const { summaries, directory, validAfter } = this.#member;
-    return { summaries, live: directory.live.map(plainNeighbour), validAfter };
+    const { summaries, hub, validAfter } = this.#member;
+    return { summaries, live: hub.live.map(plainNeighbour), validAfter };
   }
 }
 

@@ -23,6 +23,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { MakeObjectFinder } from '../../peers/groups/object-finder.ts';
 import { closeUntaken } from '../../safety/node-internals.ts';
 import { type AbortOptions, abortable } from '../../store/abortable.ts';
 import { drawToken } from '../admin/admin-token.ts';
@@ -60,6 +61,8 @@ interface WorkersOptions extends AbortOptions {
   readonly hungMs?: number;
   /** The folder of the console's page; see `StartOptions`. */
   readonly consolePage?: string | null;
+  /** Makes the directory of objects across groups, which the primary has. */
+  readonly findObjects?: MakeObjectFinder | undefined;
 }
 
 interface Member {
@@ -108,6 +111,7 @@ export class Workers {
   readonly #drawnToken = drawToken();
   readonly #objectKey = randomBytes(32).toString('base64');
   #consolePage: string | null = null;
+  #findObjects: MakeObjectFinder | undefined;
   readonly #console: PrimaryConsole;
 
   private constructor(
@@ -158,7 +162,7 @@ export class Workers {
   static async start(
     config: NodeConfig,
     log: Log,
-    { hungMs = HUNG_MS, signal, consolePage = null }: WorkersOptions = {},
+    { hungMs = HUNG_MS, signal, consolePage = null, findObjects }: WorkersOptions = {},
   ): Promise<Workers> {
     signal?.throwIfAborted();
     const own = import.meta.url;
@@ -169,6 +173,7 @@ export class Workers {
     const disk = await claimConfiguredFolder(config, log, signal);
     const workers = new Workers(config, log, await openWorkersFolder(), disk, hungMs);
     workers.#consolePage = consolePage;
+    workers.#findObjects = findObjects;
     try {
       await workers.#joinFleet();
       await abortable(Promise.all(workers.#members.map((member) => workers.#start(member))), signal);
@@ -207,6 +212,7 @@ export class Workers {
         for (const { worker } of this.#members) if (worker !== null) tell(worker, message);
       },
       folder: this.#disk?.folder ?? null,
+      findObjects: this.#findObjects,
       remove: (key) => {
         const owner = this.#members[ownerOf(key, this.#members.length)]!;
         return new Promise<number>((resolve, reject) => {

@@ -91,7 +91,7 @@ export class BetweenGroups implements OtherGroups {
 
   owners(hashes: readonly KeyedHash[]): readonly PlannedQuestion[] {
     const { clock, budgetMs } = this.#options;
-    const hash = this.#hashOf(hashes);
+    const hash = this.commonHash(hashes);
     const owner = this.#directory.ownerOf(hash, clock.monotonic(), MOST_LOOKED);
     if (owner === null) return [];
     const asked = owner.nodes
@@ -143,7 +143,7 @@ export class BetweenGroups implements OtherGroups {
     }
   }
 
-  status(): GroupsReport {
+  status(): Omit<GroupsReport, 'finds'> {
     const { group, beats, fleet } = this.#options;
     const { claim, members } = beats;
     const up = fleet.peers().filter(({ state }) => state === 'up');
@@ -211,7 +211,8 @@ export class BetweenGroups implements OtherGroups {
     );
   }
 
-  #hashOf(hashes: readonly KeyedHash[]): KeyedHash {
+  /** The hash by which all nodes of the fleet know a key. */
+  commonHash(hashes: readonly KeyedHash[]): KeyedHash {
     if (this.#keyId === null) {
       const up = this.#options.fleet.peers().filter(({ state }) => state === 'up');
       this.#keyId = ownerKey(

@@ -15,6 +15,8 @@ export interface GroupConfig {
   readonly name: string;
   /** Time for which the leader of the group may be unseen. */
   readonly patienceMs: number;
+  /** Whether a directory of the fleet says which node holds an object. */
+  readonly isFinding: boolean;
 }
 
 const PATIENCE_MS = 30_000;
@@ -27,22 +29,28 @@ export function readGroup(
 ): GroupConfig | null {
   const name = reader.one('group', parseGroup);
   const patienceMs = reader.number('groupPatience', durationOf, 1000, 600_000) ?? PATIENCE_MS;
+  const isFinding = reader.switch('groupFind') ?? false;
   if (name === undefined) {
     if (written.has('groupPatience') && !written.has('group'))
       warnings.push('groupPatience has no effect without --group');
+    if (isFinding && !written.has('group')) warnings.push('groupFind has no effect without --group');
     return null;
   }
   if (!hasNats) {
     if (!written.has('nats')) problems.push('--group needs --nats: groups of nodes find each other there');
     return null;
   }
-  return { name, patienceMs };
+  return { name, patienceMs, isFinding };
 }
 
 /** The settings as they stand in a configuration file. */
 export function printGroup(group: GroupConfig | null): Record<string, unknown> {
   if (group === null) return {};
-  return { group: group.name, groupPatience: formatDuration(group.patienceMs) };
+  return {
+    group: group.name,
+    groupPatience: formatDuration(group.patienceMs),
+    groupFind: group.isFinding,
+  };
 }
 
 function parseGroup(text: string): string {

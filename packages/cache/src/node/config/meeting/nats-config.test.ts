@@ -72,9 +72,21 @@ test('settings of NATS need a restart, and have no effect without a server', () 
 });
 
 test('--group needs --nats and a name, and is printed, and changed by a restart', () => {
-  expect(load({ group: 'rack-1' }).peers?.group).toEqual({ name: 'rack-1', patienceMs: 30_000 });
+  expect(load({ group: 'rack-1' }).peers?.group).toEqual({
+    name: 'rack-1',
+    patienceMs: 30_000,
+    isFinding: false,
+  });
   const config = load({ group: 'rack-1', groupPatience: '3s' });
-  expect(JSON.parse(printConfig(config))).toMatchObject({ group: 'rack-1', groupPatience: '3s' });
+  expect(JSON.parse(printConfig(config))).toMatchObject({
+    group: 'rack-1',
+    groupPatience: '3s',
+    groupFind: false,
+  });
+  const finding = load({ group: 'rack-1', groupFind: true });
+  expect(finding.peers?.group?.isFinding).toBe(true);
+  expect(JSON.parse(printConfig(finding))).toMatchObject({ groupFind: true });
+  expect(load({ groupFind: true }).warnings).toEqual(['groupFind has no effect without --group']);
   expect(settingsForRestart(config, load({ group: 'rack-2' }))).toEqual(['group', 'groupPatience']);
   expect(load({}).peers?.group).toBe(null);
   expect(load({ groupPatience: '3s' }).warnings).toEqual(['groupPatience has no effect without --group']);
