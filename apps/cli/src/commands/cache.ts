@@ -103,8 +103,10 @@ async function run(options: CommandFlags & Record<string, unknown>, command: Com
       for (const warning of warnings) writeLine(`warning: ${warning}`);
       writeLine('the settings are right');
     } else {
+      const { overlayFinder } = await import('../fleet/overlay-finder.ts');
       process.exitCode = await runCache({
         ...sources,
+        findObjects: overlayFinder,
         command: HOW,
         consolePage: consolePage(),
         ...(quiet ? {} : { print: write }),
