@@ -10,6 +10,7 @@
  * ```
  */
 
+export { DictionaryAttack } from './attack/dictionary-attack.ts';
 export { withFields } from './contacts/mail-head.ts';
 export { attachPart, findPart, SHARE_TYPE } from './contacts/mime-part.ts';
 export { normalizeAddress } from './contacts/normalize-address.ts';

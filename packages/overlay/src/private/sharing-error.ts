@@ -5,7 +5,7 @@
 
 export type SharingErrorCode =
   | 'budget' // one more release would cost more privacy than the owner allowed
-  | 'overfull' // a composite filter that would answer "maybe" too often
+  | 'overfull' // a composite or a friend's filter that would answer "maybe" too often
   | 'malformed' // bytes that are no randomised or sealed filter
   | 'forged' // a sealed filter that another secret sealed, or that was changed
   | 'version' // bytes of a later version

@@ -32,4 +32,7 @@ test('a field of a million brackets ends within the time of a test', () => {
   expect(parseAddressList('(<"'.repeat(300_000))).toEqual([]);
   expect(parseAddressList(`${'<'.repeat(500_000)}ann@example.org`)).toHaveLength(0);
   expect(parseAddressList(`${'a:'.repeat(200_000)}ann@example.org`)).toEqual(['ann@example.org']);
+  // These have colons that may belong to an address.
+  expect(parseAddressList('mailto:'.repeat(140_000))).toEqual([]);
+  expect(parseAddressList('[ipv6:'.repeat(160_000))).toEqual([]);
 });

@@ -43,7 +43,7 @@ function mailboxes(value: string): string[] {
         found.push(mailbox);
         mailbox = '';
       }
-    } else if (character === ':' && !isPartOfAddress(mailbox)) {
+    } else if (character === ':' && !isPartOfAddress(value, i)) {
       // The name of a group ends here, or a route.
       mailbox = inBrackets ? '<' : '';
     } else {
@@ -57,7 +57,14 @@ function mailboxes(value: string): string[] {
   return found;
 }
 
-/** Whether a colon after this text belongs to an address: that of a link, or one of IPv6. */
-function isPartOfAddress(mailbox: string): boolean {
-  return /(?:mailto|\[ipv6|\[ipv6:[0-9a-f:]{0,39})$/i.test(mailbox);
+/**
+ * Whether the colon at a place belongs to an address: that of a link, or one of IPv6. It looks at a
+ * few characters, because a field of a hostile mail may have nothing but colons in it.
+ */
+function isPartOfAddress(value: string, colon: number): boolean {
+  const before = value.slice(Math.max(0, colon - MOST_BEFORE_COLON), colon);
+  return /(?:mailto|\[ipv6|\[ipv6:[0-9a-f:]{0,39})$/i.test(before);
 }
+
+/** `[ipv6:` and the longest address of IPv6. */
+const MOST_BEFORE_COLON = 46;

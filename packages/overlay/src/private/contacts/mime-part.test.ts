@@ -41,6 +41,15 @@ const MIXED = [
 const ALTERNATIVE = MIXED.map((line) => line.replace('mixed', 'alternative'));
 
 describe('attachPart and findPart', () => {
+  test('a part that is longer than any filter is not decoded', () => {
+    const mail = (bytes: number) =>
+      [`Content-Type: ${SHARE_TYPE}`, 'Content-Transfer-Encoding: base64', '', 'AAAA'.repeat(bytes / 3)].join(
+        '\n',
+      );
+    expect(findPart(mail(3 * 2 ** 20))).toHaveLength(3 * 2 ** 20);
+    expect(findPart(mail(6 * 2 ** 20))).toBeNull();
+  });
+
   test.each([
     ['a plain mail', PLAIN],
     ['a mail with a type', TYPED],

@@ -11,6 +11,8 @@ export const SHARE_TYPE = 'application/vnd.bloomery.contacts';
 /** Parts inside parts, and parts in all, that are looked at. A mail with more has none for us. */
 const MOST_DEPTH = 8;
 const MOST_PARTS = 200;
+/** Characters of the part of a filter: 4 MiB in base64, with line breaks. */
+const MOST_PART_CHARACTERS = 6 * 1024 * 1024;
 
 /**
  * The mail with one more part. A mail of the type multipart/mixed gets it at its end. Any other is
@@ -91,6 +93,8 @@ function* partsOf(body: string, boundary: string): Generator<string> {
 function decoded(head: MailHead): Uint8Array | null {
   const [encoding = ''] = fieldValues(head, 'content-transfer-encoding');
   if (encoding.trim().toLowerCase() !== 'base64') return null;
+  // A longer part is no filter that could be opened, and is not decoded.
+  if (head.body.length > MOST_PART_CHARACTERS) return null;
   return fromBase64(head.body.replaceAll(/[^A-Za-z0-9+/]/g, ''));
 }
 

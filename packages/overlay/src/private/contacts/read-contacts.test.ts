@@ -118,6 +118,15 @@ describe('mails', () => {
   });
 });
 
+test('a million characters of hostile lines end within the time of a test', () => {
+  const folded = `BEGIN:VCARD\nEMAIL:ann@example.org\nX\n${' =\n'.repeat(330_000)}END:VCARD\n`;
+  expect(readContacts(folded).addresses).toEqual(['ann@example.org']);
+  const quoted = `BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:a=\n${'=\n'.repeat(500_000)}`;
+  expect(readContacts(quoted).addresses).toEqual([]);
+  const times = `From a 10:10\nTo: ann@example.org\n\nFrom ${'11:'.repeat(330_000)}`;
+  expect(readContacts(times).addresses).toEqual(['ann@example.org']);
+});
+
 test('lines, with comments, in any spelling', () => {
   expect(
     readContacts('# mine\n\nAnn@example.org\nBob <bob@example.org>\nnothing\nann@EXAMPLE.org\n'),

@@ -16,7 +16,7 @@ export function readMbox(text: string, names: readonly string[] = RECIPIENTS): s
   const found: string[] = [];
   // A line "From " with a time, after an empty line, begins a mail. Writers put a > before such
   // lines of a body, but not all of them do.
-  for (const mail of text.split(/(?<=^|\n\r?\n)(?=From [^\n]*\d\d:\d\d[^\n]*\n)/)) {
+  for (const mail of text.split(/(?<=^|\n\r?\n)(?=From [^\n]*\d\d:\d\d)/)) {
     const head = parseHead(mail);
     for (const name of names)
       for (const value of fieldValues(head, name)) found.push(...parseAddressList(value));

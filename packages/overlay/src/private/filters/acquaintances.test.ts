@@ -32,6 +32,19 @@ test('Acquaintances name every friend who knows an address', () => {
   expect(friends.whoMayKnow('all know')).toHaveLength(19);
 });
 
+test('a filter that knows nearly everyone is refused, and the earlier one stays', () => {
+  const friends = new Acquaintances();
+  const options = { secret: random.bytes(16), from: 'ann' };
+  friends.set('ann', keyedFilter(['bob'], options));
+  const full = keyedFilter(['bob'], options);
+  for (let i = 0; i < 500; i++) full.add(`spammer ${i}`);
+  expect(() => friends.set('ann', full)).toThrow(
+    expect.objectContaining({ name: 'SharingError', code: 'overfull' }),
+  );
+  expect(friends.falseAlarmRate).toBeLessThan(0.01);
+  expect(friends.whoMayKnow('bob')).toHaveLength(1);
+});
+
 test('falseAlarmRate is the rate at which unknown addresses are found', () => {
   const friends = everyone();
   const asked = 20_000;

@@ -8,6 +8,10 @@
  */
 
 import type { BloomFilter } from 'bloomery';
+import { SharingError } from '../sharing-error.ts';
+
+/** A filter that says "maybe" more often tells nothing. */
+const MOST_RATE = 0.5;
 
 export interface Acquaintance {
   /** The name under which the filter was kept. */
@@ -19,9 +23,20 @@ export interface Acquaintance {
 export class Acquaintances {
   readonly #friends = new Map<string, { readonly filter: BloomFilter; readonly rate: number }>();
 
-  /** Keeps the filter of a friend, in the place of an earlier one. */
+  /**
+   * Keeps the filter of a friend, in the place of an earlier one. Throws a `SharingError` with the
+   * code `overfull` if it says "maybe" to more than half of all addresses: it would let in nearly
+   * every sender, whether by mistake or on purpose.
+   */
   set(name: string, filter: BloomFilter): void {
-    this.#friends.set(name, { filter, rate: filter.estimatedFalsePositiveRate() });
+    const rate = filter.estimatedFalsePositiveRate();
+    if (rate > MOST_RATE) {
+      throw new SharingError(
+        'overfull',
+        `Cannot keep a filter: expected a false positive rate of at most ${MOST_RATE}, got ${rate.toPrecision(3)} (${name})`,
+      );
+    }
+    this.#friends.set(name, { filter, rate });
   }
 
   /** Forgets a friend. Returns whether there was one of that name. */
