@@ -54,7 +54,7 @@ export interface ReconcilerOptions {
   readonly eager?: boolean;
   /** Limit on the bytes that are sent and on those that are received. Default 256 MiB each. */
   readonly maxBytes?: number;
-  /** Limit on the symbols of an attempt, 16 bytes of memory each. Default 2^22. */
+  /** Limit on the symbols of an attempt, 32 bytes of memory each. Default 2^22. */
   readonly maxSymbols?: number;
   /** Limit on attempts with another salt, from 3 to 255. Default 8. */
   readonly maxAttempts?: number;
@@ -104,7 +104,7 @@ export class Reconciler {
     if (!initiates && role !== 'responder') wrongOption("'initiator' or 'responder'", role);
     if (!flows) wrongOption("'both', 'mine' or 'theirs'", wants);
     if (!(random instanceof Uint8Array) || random.length !== RANDOM_BYTES)
-      wrongOption(`${RANDOM_BYTES} random bytes`, random?.length);
+      wrongOption('8 random bytes', random?.length);
     checkRange('maxBytes', maxBytes, 1024, 2 ** 53 - 1);
     checkRange('maxSymbols', maxSymbols, MOST_FIRST_SYMBOLS, 2 ** 28);
     checkRange('maxAttempts', maxAttempts, 3, 255);

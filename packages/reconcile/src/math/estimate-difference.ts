@@ -82,5 +82,5 @@ export function estimateFromSymbols(
     const deviation = countAt(i) - balance * rho;
     sum += (deviation - wrap * Math.round(deviation / wrap)) ** 2 / (rho * (1 - rho));
   }
-  return Math.max(1, Math.abs(balance), used > 0 ? sum / used : 0);
+  return Math.max(1, Math.abs(balance), sum / (used || 1));
 }

@@ -72,10 +72,19 @@ const MOST_SHORT = 500;
 /**
  * The bytes of a cell with which few sessions fail because two keys share an id: one in 128 with
  * short tails, one in 32 with long ones. A failed session is repeated with another salt; a longer
- * id would cost every session more, 17 % with short tails and 12 % with long ones.
+ * id would cost every session more, 17 % with short tails and 12 % with long ones. `widerCell` is
+ * for the repetition.
  */
 function enoughBytes(difference: number, keys: number): number {
   for (let width = difference > MOST_SHORT ? LONG_TAIL : LEAST_WIDTH; width < MOST_WIDTH; width++)
     if (difference * keys <= 2 ** (8 * idBytesOf(width) - (width < LONG_TAIL ? 7 : 5))) return width;
   return MOST_WIDTH;
+}
+
+/**
+ * The bytes of a cell in this attempt. The second one takes two bytes more. So its ids have a byte
+ * more at least, and it fails 256 times less often: the third one sends a list of all keys.
+ */
+export function widerCell(width: number, attempt: number): number {
+  return Math.min(MOST_WIDTH, width + 2 * attempt);
 }

@@ -23,6 +23,12 @@ export function symbolsNeeded(difference: number): number {
 /** The most symbols in a message: about 32 kB, which bounds what a wrong estimate costs. */
 export const MOST_FIRST_SYMBOLS = 4096;
 
+/**
+ * The most requests for symbols in an attempt. Each costs the responder a pass over its keys. The
+ * steps of `nextSymbols` grow, so that 150 of them reach 2^22 symbols at any estimate.
+ */
+export const MOST_REQUESTS = 255;
+
 /** The most differences that the fine counters of a sketch can tell. */
 const MOST_FINE = 220;
 

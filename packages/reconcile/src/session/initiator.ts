@@ -9,7 +9,7 @@
  */
 
 import { estimateFromSymbols } from '../math/estimate-difference.ts';
-import { planExchange } from '../math/plan-exchange.ts';
+import { planExchange, widerCell } from '../math/plan-exchange.ts';
 import { LEAST_UNSEEN, MOST_FIRST_SYMBOLS, nextSymbols } from '../math/symbols-needed.ts';
 import { COARSE, WHOLE } from '../sets/hash-counters.ts';
 import { HashFilter } from '../sets/hash-filter.ts';
@@ -176,9 +176,9 @@ export class Initiator implements Role {
     const plan = planExchange(active.size, theirs, difference, size * cells.width);
     if (plan.bitsPerKey > 0 && method === 'symbols' && size <= MOST_FIRST_SYMBOLS) {
       this.#awaited = FILTERED;
-      this.#width = plan.width;
+      this.#width = widerCell(plan.width, this.#own.attempt);
       const filter = HashFilter.of(active, plan.bitsPerKey, false);
-      this.#send(FILTER, filter.write(new ByteWriter().byte(plan.width)));
+      this.#send(FILTER, filter.write(new ByteWriter().byte(this.#width)));
       return;
     }
     search.allowed = Math.min(nextSymbols(size, difference, eager, search.asked++), maxSymbols);

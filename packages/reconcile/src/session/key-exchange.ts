@@ -8,7 +8,6 @@ import { type Key, packKeys } from 'bloomery';
 import { findIds, NOT_FOUND } from '../sets/find-ids.ts';
 import { hashedKeys } from '../sets/hashed-keys.ts';
 import { keySource } from '../sets/key-source.ts';
-import type { ByteReader } from '../wire/byte-reader.ts';
 import { ByteWriter } from '../wire/byte-writer.ts';
 import { type Message, readerOf } from '../wire/message.ts';
 import { KEYS } from '../wire/message-types.ts';
@@ -57,20 +56,15 @@ export class KeyExchange {
   receive(message: Message): void {
     const reader = readerOf(message);
     if (message.type !== KEYS || !this.expects) reader.unexpected();
-    if (reader.left === 0) reader.refuse('keys', 0);
-    while (reader.left > 0) {
-      if (!this.expects) reader.refuse(`${this.#expected} keys`, 'more');
-      this.received.push(reader.take(reader.varint()).slice());
-    }
-    if (!this.expects) this.#checkReceived(reader);
-  }
-
-  #checkReceived(reader: ByteReader): void {
+    do this.received.push(reader.take(reader.varint()).slice());
+    while (this.expects && reader.left > 0);
+    reader.end();
+    if (this.expects) return;
     const { scheme, hashed } = this.#own;
     const { words, size } = hashedKeys(keySource(this.received), scheme);
     // Ids are upper halves before lower ones, hashes the other way round.
     const ids = words.map((_, i) => words[i ^ 1]);
     if (size < this.#expected || findIds(hashed.words, ids, 64).some((k) => k !== NOT_FOUND))
-      reader.refuse('keys that this side lacks, each once', 'others');
+      reader.refuse('keys that this side lacks', 'others');
   }
 }

@@ -3,7 +3,7 @@
  * block of a set that keeps no symbols costs a pass over all keys, so callers say how far they go.
  */
 
-import { CELL, encodeCells } from '../symbols/cell.ts';
+import { CELL } from '../symbols/cell.ts';
 import type { SymbolBlocks } from '../symbols/symbol-source.ts';
 
 export class OwnCells {
@@ -33,10 +33,5 @@ export class OwnCells {
       this.#cells = this.#blocks.block(this.#end);
     }
     return this.#cells.subarray(CELL * (from - this.#from), CELL * (end - this.#from));
-  }
-
-  /** The symbols from `from` to `end` as they are sent. */
-  encode(from: number, end: number, ahead: number): Uint8Array {
-    return encodeCells(this.range(from, end, ahead), end - from, this.width);
   }
 }

@@ -7,19 +7,20 @@
  */
 
 import { estimateFromSketches } from '../math/estimate-difference.ts';
-import { leftByFilter, planExchange } from '../math/plan-exchange.ts';
+import { leftByFilter, planExchange, widerCell } from '../math/plan-exchange.ts';
 import {
   BLIND_ESTIMATE,
   firstSymbols,
   LEAST_UNSEEN,
   MOST_FIRST_SYMBOLS,
+  MOST_REQUESTS,
   symbolsInSummary,
 } from '../math/symbols-needed.ts';
 import { checkLimit, ReconcileError } from '../reconcile-error.ts';
 import { COARSE, WHOLE } from '../sets/hash-counters.ts';
 import { HashFilter } from '../sets/hash-filter.ts';
 import { type HashedKeys, placesOutside } from '../sets/hashed-keys.ts';
-import { LEAST_WIDTH, LONG_TAIL, MOST_WIDTH } from '../symbols/cell.ts';
+import { encodeCells, LEAST_WIDTH, LONG_TAIL, MOST_WIDTH } from '../symbols/cell.ts';
 import type { ByteReader } from '../wire/byte-reader.ts';
 import { ByteWriter } from '../wire/byte-writer.ts';
 import { MAGIC, type Message, readerOf } from '../wire/message.ts';
@@ -42,7 +43,7 @@ import {
   VERDICT,
   VERSION,
 } from '../wire/message-types.ts';
-import { decodeSortedList } from '../wire/sorted-list.ts';
+import { decodeSortedList, hasTwice } from '../wire/sorted-list.ts';
 import { type HashList, hashList, listBits } from './hash-list.ts';
 import type { OwnCells } from './own-cells.ts';
 import { type Difference, EQUAL, type ReconcileMethod, type Role, type RoleOptions } from './role.ts';
@@ -99,12 +100,12 @@ export class Responder implements Role {
     const from = state.sent;
     state.sent += count;
     this.symbols += count;
-    return state.cells.encode(from, state.sent, state.allowed);
+    return encodeCells(state.cells.range(from, state.sent, state.allowed), count, state.cells.width);
   }
 
   #attempt(active: HashedKeys, width: number, method: ReconcileMethod): Attempt {
     const cells = this.#own.cells(active, width);
-    this.#state = { active, method, list: null, equal: false, cells, sent: 0, allowed: 0 };
+    this.#state = { active, method, list: null, equal: false, cells, sent: 0, allowed: 0, asked: 0 };
     return this.#state;
   }
 
@@ -113,7 +114,7 @@ export class Responder implements Role {
     if (magic.join() !== MAGIC.join()) reader.refuse('BLMR', magic);
     const version = reader.byte();
     if (version !== VERSION)
-      throw new ReconcileError('version', `expected version ${VERSION}, got ${version} (hello)`);
+      throw new ReconcileError('version', `expected version 1, got ${version} (hello)`);
     const flags = reader.byte();
     if (flags >= 2 * HELLO_EAGER) reader.refuse('known flags', flags);
     const random = reader.take(RANDOM_BYTES).slice();
@@ -154,7 +155,8 @@ export class Responder implements Role {
     }
     // Numbers modulo 16 say too little if the estimate is poor. Kept symbols have ids of 5 bytes.
     const poor = this.estimate === null || plan.bitsPerKey > 0;
-    const width = Math.max(poor ? LONG_TAIL : own.keptInUse ? LONG_TAIL - 1 : LEAST_WIDTH, plan.width);
+    const least = poor ? LONG_TAIL : own.keptInUse ? LONG_TAIL - 1 : LEAST_WIDTH;
+    const width = widerCell(Math.max(least, plan.width), own.attempt);
     const state = this.#attempt(active, width, 'symbols');
     const form = (width - LEAST_WIDTH) << SUMMARY_SHIFT;
     state.equal = equal;
@@ -183,6 +185,7 @@ export class Responder implements Role {
   #more(reader: ByteReader, state: Attempt): void {
     const end = reader.varint();
     reader.end();
+    checkLimit(MOST_REQUESTS, ++state.asked, 'requests');
     checkLimit(this.#options.maxSymbols, end, 'symbols');
     state.allowed = Math.max(state.allowed, end);
   }
@@ -212,8 +215,7 @@ export class Responder implements Role {
     }
     const sum = reader.word();
     const { bits, values } = decodeSortedList(reader, active.size);
-    if (values.some((value, i) => i > 0 && value === values[i - 1]))
-      reader.refuse('rising numbers', 'one twice');
+    if (hasTwice(values)) reader.refuse('rising numbers', 'one twice');
     const told = list?.keysAt(values, reader) ?? this.#own.find(active, idsOfPrefixes(values, bits), bits);
     const onlyThereCount = this.#there - (active.size - told.length);
     const agreed =
@@ -252,4 +254,6 @@ interface Attempt {
   /** Number of symbols that were sent, and of those that the initiator has asked for. */
   sent: number;
   allowed: number;
+  /** Number of requests for more symbols. */
+  asked: number;
 }

@@ -59,8 +59,7 @@ export class SaltedSet {
   }
 
   get scheme(): HashScheme {
-    if (this.#kept !== null) return this.#kept.scheme;
-    this.#scheme ??= sessionScheme(this.#ofInitiator, this.ofResponder, this.#attempt);
+    this.#scheme ??= this.#kept?.scheme ?? sessionScheme(this.#ofInitiator, this.ofResponder, this.#attempt);
     return this.#scheme;
   }
 

@@ -7,7 +7,7 @@
 
 import { NOT_FOUND } from '../sets/find-ids.ts';
 import { LIST_BITS } from '../wire/message-types.ts';
-import { encodeSortedList } from '../wire/sorted-list.ts';
+import { encodeSortedList, hasTwice } from '../wire/sorted-list.ts';
 import { prefixOf } from './hash-list.ts';
 
 /** Spare bits: one session in 16 has to take all bits of the ids. */
@@ -30,8 +30,8 @@ export function encodeToldIds(
   const short = Math.ceil(Math.log2(size + count + 1) + Math.log2(count + 1)) + SPARE_BITS;
   for (const bits of short < whole ? [short, whole] : [whole]) {
     const values = prefixesOf(ids, bits);
-    if (values.some((value, i) => i > 0 && value === values[i - 1])) continue;
-    if (find(ids, bits).every((k) => k === NOT_FOUND || ours.has(k))) return encodeSortedList(values, bits);
+    const isClear = !hasTwice(values) && find(ids, bits).every((k) => k === NOT_FOUND || ours.has(k));
+    if (isClear) return encodeSortedList(values, bits);
   }
   return null;
 }

@@ -41,7 +41,7 @@ export class HashFilter {
     const hashes = reader.byte();
     const bits = reader.varint(2 ** 32 - 1);
     if (hashes < 1 || hashes > MOST_HASHES || bits < 1)
-      reader.refuse(`1 to ${MOST_HASHES} hashes`, `${hashes} in ${bits} bits`);
+      reader.refuse('1 to 40 hashes', `${hashes} in ${bits} bits`);
     return new HashFilter(hashes, bits, swapped, reader.take(Math.ceil(bits / 8)).slice());
   }
 

@@ -4,7 +4,7 @@
 
 import type { HashScheme } from 'bloomery';
 import { wrongOption } from '../reconcile-error.ts';
-import { type KeySource, sameKey } from './key-source.ts';
+import { type KeySource, sameKey, textOf } from './key-source.ts';
 
 export interface HashedKeys {
   /** Lower and upper halves in turn. */
@@ -47,18 +47,12 @@ export function selected(keys: HashedKeys, keep: (k: number) => boolean): Hashed
 export function sumOfHashes(words: Int32Array): bigint {
   let low = 0;
   let high = 0;
-  let total = 0n;
   for (let i = 0; i < words.length; i += 2) {
     low += words[i] >>> 0;
-    high += words[i + 1] >>> 0;
-    // Doubles hold sums of 2^20 numbers of 32 bits exactly.
-    if ((i & 0x1ffffe) === 0x1ffffe) {
-      total += BigInt(low) + (BigInt(high) << 32n);
-      low = 0;
-      high = 0;
-    }
+    high = (high + words[i + 1] + (low < 2 ** 32 ? 0 : 1)) | 0;
+    low >>>= 0;
   }
-  return BigInt.asUintN(64, total + BigInt(low) + (BigInt(high) << 32n));
+  return BigInt.asUintN(64, (BigInt(high) << 32n) + BigInt(low));
 }
 
 /**
@@ -79,7 +73,16 @@ export function placesOutside(all: HashedKeys, active: HashedKeys, numbers: Int3
   return Uint32Array.from(places);
 }
 
-/** The places of keys that occur earlier as well. */
+/** Mean probes per key that only keys chosen for this salt need. */
+const MOST_PROBES = 32;
+
+/**
+ * The places of keys that occur earlier as well.
+ *
+ * An initiator knows the salt of its first attempt beforehand. It can have had keys added to our
+ * set whose hashes all begin alike, and each of them would look through all the others. So there is
+ * a slower way that does not depend on hashes.
+ */
 function repeatedPlaces(words: Int32Array, source: KeySource): Set<number> {
   const repeated = new Set<number>();
   const size = source.size;
@@ -88,11 +91,13 @@ function repeatedPlaces(words: Int32Array, source: KeySource): Set<number> {
   // An open table of places plus one, at most half full.
   const table = new Uint32Array(2 ** (32 - shift));
   const end = table.length - 1;
+  let left = MOST_PROBES * size;
   for (let k = 0; k < size; k++) {
     const low = words[2 * k];
     const high = words[2 * k + 1];
     let slot = high >>> shift;
     for (; table[slot] !== 0; slot = (slot + 1) & end) {
+      if (--left < 0) return repeatedTexts(source);
       const other = table[slot] - 1;
       if (words[2 * other] !== low || words[2 * other + 1] !== high) continue;
       if (sameKey(source.keyAt(other), source.keyAt(k))) {
@@ -102,5 +107,14 @@ function repeatedPlaces(words: Int32Array, source: KeySource): Set<number> {
     }
     if (table[slot] === 0) table[slot] = k + 1;
   }
+  return repeated;
+}
+
+/** The same by a `Set` of texts, whose hash the platform salts. */
+function repeatedTexts(source: KeySource): Set<number> {
+  const repeated = new Set<number>();
+  const texts = new Set<string>();
+  for (let k = 0; k < source.size; k++)
+    if (texts.size === texts.add(textOf(source.keyAt(k))).size) repeated.add(k);
   return repeated;
 }

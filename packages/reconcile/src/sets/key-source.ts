@@ -37,10 +37,10 @@ function packedSource(keys: PackedKeys): KeySource {
 
 /** Whether two keys are the same key: whether they have the same bytes. */
 export function sameKey(a: Key, b: Key): boolean {
-  if (a === b) return true;
-  const { bytes, offsets } = packKeys([a, b]);
-  const length = offsets[1];
-  return (
-    offsets[2] === 2 * length && bytes.subarray(length, 2 * length).every((byte, i) => byte === bytes[i])
-  );
+  return a === b || textOf(a) === textOf(b);
+}
+
+/** A text that only keys with the same bytes have. */
+export function textOf(key: Key): string {
+  return String(packKeys([key]).bytes);
 }

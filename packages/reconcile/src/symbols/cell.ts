@@ -35,7 +35,7 @@ export function countBits(width: number): number {
 
 /** The bits of the check that cells of `width` bytes hold. */
 export function checkMask(width: number): number {
-  return width < LONG_TAIL ? 0xfff : 0xffff;
+  return 0xffff >> (8 - countBits(width));
 }
 
 /** Writes `count` cells from the start of `cells`. */

@@ -17,71 +17,60 @@ export interface SymbolBlocks {
 const NEVER = 0x7fffffff;
 
 export class SymbolSource implements SymbolBlocks {
-  readonly #words: Int32Array;
-  readonly #next: Uint32Array;
-  readonly #s0: Int32Array;
-  readonly #s1: Int32Array;
-  readonly #check: Uint16Array;
-  #end = 0;
+  readonly block: (end: number) => Int32Array<ArrayBuffer>;
 
   /** `words` are the lower and the upper halves of the hashes in turn. */
   constructor(words: Int32Array, size: number, idBytes: number) {
     const lowMask = halfMask(8 * idBytes - 32);
     const highMask = halfMask(8 * idBytes);
-    this.#words = new Int32Array(2 * size);
-    this.#next = new Uint32Array(size);
-    this.#s0 = new Int32Array(size);
-    this.#s1 = new Int32Array(size);
-    this.#check = new Uint16Array(size);
+    const ids = new Int32Array(2 * size);
+    const next = new Uint32Array(size);
+    const s0 = new Int32Array(size);
+    const s1 = new Int32Array(size);
+    const checks = new Uint16Array(size);
     const mapping = new IdMapping();
     for (let k = 0; k < size; k++) {
       const low = words[2 * k] & lowMask;
       const high = words[2 * k + 1] & highMask;
-      this.#words[2 * k] = low;
-      this.#words[2 * k + 1] = high;
+      ids[2 * k] = low;
+      ids[2 * k + 1] = high;
       mapping.start(high, low);
-      this.#s0[k] = mapping.s0;
-      this.#s1[k] = mapping.s1;
-      this.#check[k] = mapping.check;
+      s0[k] = mapping.s0;
+      s1[k] = mapping.s1;
+      checks[k] = mapping.check;
     }
-  }
-
-  block(end: number): Int32Array<ArrayBuffer> {
-    const from = this.#end;
-    const cells = new Int32Array(CELL * Math.max(0, end - from));
-    if (end <= from) return cells;
-    const words = this.#words;
-    const next = this.#next;
-    const s0 = this.#s0;
-    const s1 = this.#s1;
-    const checks = this.#check;
-    for (let k = 0; k < next.length; k++) {
-      let i = next[k];
-      if (i >= end) continue;
-      const low = words[2 * k];
-      const high = words[2 * k + 1];
-      const check = checks[k];
-      let a = s0[k];
-      let b = s1[k];
-      do {
-        const at = CELL * (i - from);
-        cells[at] ^= high;
-        cells[at + 1] ^= low;
-        cells[at + 2] ^= check;
-        cells[at + 3]++;
-        // The step of IdMapping.
-        const u = Math.imul(a, 0x9e3779bb) >>> 0;
-        b ^= a;
-        a = ((a << 26) | (a >>> 6)) ^ b ^ (b << 9);
-        b = (b << 13) | (b >>> 19);
-        const far = (i + 1.5) * (65536 / Math.sqrt(u + 0.5)) - 0.5;
-        i = far < NEVER ? far | 0 : NEVER;
-      } while (i < end);
-      next[k] = i;
-      s0[k] = a;
-      s1[k] = b;
-    }
-    this.#end = end;
-    return cells;
+    let from = 0;
+    this.block = (end) => {
+      const cells = new Int32Array(CELL * Math.max(0, end - from));
+      if (end <= from) return cells;
+      for (let k = 0; k < size; k++) {
+        let i = next[k];
+        if (i >= end) continue;
+        const low = ids[2 * k];
+        const high = ids[2 * k + 1];
+        const check = checks[k];
+        let a = s0[k];
+        let b = s1[k];
+        do {
+          const at = CELL * (i - from);
+          cells[at] ^= high;
+          cells[at + 1] ^= low;
+          cells[at + 2] ^= check;
+          cells[at + 3]++;
+          // The step of IdMapping.
+          const u = Math.imul(a, 0x9e3779bb) >>> 0;
+          b ^= a;
+          a = ((a << 26) | (a >>> 6)) ^ b ^ (b << 9);
+          b = (b << 13) | (b >>> 19);
+          const far = (i + 1.5) * (65536 / Math.sqrt(u + 0.5)) - 0.5;
+          i = far < NEVER ? far | 0 : NEVER;
+        } while (i < end);
+        next[k] = i;
+        s0[k] = a;
+        s1[k] = b;
+      }
+      from = end;
+      return cells;
+    };
   }
 }

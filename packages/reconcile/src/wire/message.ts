@@ -9,14 +9,14 @@ import { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { HELLO, KEYS } from './message-types.ts';
 
-const NAMES = 'hello summary more symbols filter filtered tell verdict again keys'.split(' ');
+const NAMES = 'hello summary more symbols filter filtered tell verdict again keys resume'.split(' ');
 
 /** The first bytes of a hello: 'BLMR'. */
 export const MAGIC: Uint8Array = /* @__PURE__ */ Uint8Array.of(0x42, 0x4c, 0x4d, 0x52);
 
 /** The name of a type, for errors. */
 function nameOf(type: number): string {
-  return NAMES[type - 1] ?? `type ${type}`;
+  return NAMES[type - 1];
 }
 
 export interface Message {

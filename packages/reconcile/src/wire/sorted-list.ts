@@ -44,8 +44,7 @@ export interface SortedList {
 export function decodeSortedList(reader: ByteReader, most: number): SortedList {
   const bits = reader.byte();
   const rice = reader.byte();
-  if (bits > LIST_BITS || rice > bits)
-    reader.refuse(`numbers of at most ${LIST_BITS} bits`, `${bits}, ${rice}`);
+  if (bits > LIST_BITS || rice > bits) reader.refuse('numbers of at most 52 bits', `${bits}, ${rice}`);
   const count = reader.varint(most);
   const bytes = reader.rest();
   const end = 8 * bytes.length;
@@ -67,4 +66,9 @@ export function decodeSortedList(reader: ByteReader, most: number): SortedList {
   if (end - at >= 8 || (at < end && bytes[at >>> 3] >>> (at & 7) > 0))
     reader.refuse('the end of the list', `${end - at} more bits`);
   return { bits, values };
+}
+
+/** Whether a number occurs twice. The numbers do not fall. */
+export function hasTwice(values: Float64Array): boolean {
+  return values.some((value, i) => value === values[i - 1]);
 }
