@@ -124,6 +124,8 @@ export class ResumableReconciler {
 
   receive(bytes: Uint8Array): void {
     if (this.#failed !== null) throw this.#failed;
+    // The first byte says whether a session is resumed, and an empty piece has none.
+    if (bytes.length === 0) return;
     this.#received += bytes.length;
     try {
       this.#take(bytes);

@@ -177,3 +177,14 @@ test('a responder without the code to resume refuses the wish', () => {
   expect(() => b.receive(Uint8Array.of(11, 2, 0, 0))).toThrow(ReconcileError);
   expect(b.token()).toBeNull();
 });
+
+test('an empty piece before the first byte changes nothing', () => {
+  const random = new Random(11);
+  const pair = keyPair(random, 1500, 60);
+  const keys = [pair.a, pair.b] as const;
+  const broken = carryUntil(...sides(keys, random), 200);
+  const [a, b] = sides(keys, random, broken.a.token() as Uint8Array);
+  b.receive(new Uint8Array(0));
+  expectExact(carryUntil(a, b, Number.POSITIVE_INFINITY), pair);
+  expect(a.progress.bytesResumed).toBe(200);
+});
