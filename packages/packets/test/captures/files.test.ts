@@ -137,6 +137,19 @@ test('openCapture reads plain and gzip files, by their bytes and not by their na
   }
 });
 
+test('openCapture reads named pipes, plain and packed', async () => {
+  for (const [name, bytes] of Object.entries({
+    plain: written('pcapng'),
+    packed: gzipSync(written('pcap')),
+  })) {
+    const pipe = joinPath(folder, `${name}.fifo`);
+    expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+    const cat = spawn('sh', ['-c', 'cat > "$0"', pipe], { stdio: ['pipe', 'ignore', 'inherit'] });
+    cat.stdin.end(bytes);
+    expect((await readAll(openCapture(pipe))).packets).toHaveLength(50);
+  }
+});
+
 test('openCapture gives the packets of a gzip file before it is cut or damaged, then a typed error', async () => {
   const many = Array.from({ length: 2000 }, (_, i) => ({ ...PACKETS[i % 50], seconds: (i * 7919) % 65_537 }));
   const packed = gzipSync(written('pcap', many));

@@ -8,7 +8,7 @@
  * before, then a `CaptureError`.
  */
 
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CAPTURE, CaptureError } from '../capture-error.ts';
@@ -33,30 +33,34 @@ export async function* openCapture(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const file = await open(path);
   try {
-    const head = new Uint8Array(4);
-    const { bytesRead } = await file.read(head, 0, 4, 0);
-    if (packingOf(head.subarray(0, bytesRead)) !== null) {
-      const packed = file.createReadStream({ start: 0, highWaterMark: CHUNK_BYTES, autoClose: false });
-      yield* unpackCapture(packed, { ...(unpackZstd && { unpackZstd }), ...(signal && { signal }) });
+    // A named pipe has no positions: its bytes can be looked at once only.
+    const isPipe = !(await file.stat()).isFile();
+    if (isPipe || (await isPacked(file))) {
+      const stream = file.createReadStream({
+        ...(!isPipe && { start: 0 }),
+        highWaterMark: CHUNK_BYTES,
+        autoClose: false,
+      });
+      yield* unpackCapture(stream, { ...(unpackZstd && { unpackZstd }), ...(signal && { signal }) });
       return;
     }
     const memory = new Uint8Array(CHUNK_BYTES);
-    // Reads without a position, so that a named pipe works: its first bytes were read already.
-    let kept = bytesRead;
-    memory.set(head.subarray(0, kept));
-    const isPipe = !(await file.stat()).isFile();
-    for (let position = isPipe ? null : kept; ; ) {
+    for (let position = 0; ; ) {
       signal?.throwIfAborted();
-      const read = await file.read(memory, kept, CHUNK_BYTES - kept, position);
-      if (read.bytesRead === 0) break;
-      if (position !== null) position += read.bytesRead;
-      yield memory.subarray(0, kept + read.bytesRead);
-      kept = 0;
+      const { bytesRead } = await file.read(memory, 0, CHUNK_BYTES, position);
+      if (bytesRead === 0) return;
+      position += bytesRead;
+      yield memory.subarray(0, bytesRead);
     }
-    if (kept > 0) yield memory.subarray(0, kept);
   } finally {
     await file.close();
   }
+}
+
+async function isPacked(file: FileHandle): Promise<boolean> {
+  const head = new Uint8Array(4);
+  const { bytesRead } = await file.read(head, 0, 4, 0);
+  return packingOf(head.subarray(0, bytesRead)) !== null;
 }
 
 /** Yields the unpacked bytes of a capture from any source, such as standard input. */
