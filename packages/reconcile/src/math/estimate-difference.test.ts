@@ -1,9 +1,9 @@
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { COARSE, hashCounters, sketchOf, WHOLE } from '../sets/hash-counters.ts';
+import { COARSE, COUNTERS, hashCounters, sketchOf, WHOLE } from '../sets/hash-counters.ts';
 import { CELL } from '../symbols/cell.ts';
 import { SymbolSource } from '../symbols/symbol-source.ts';
-import { estimateFromSketches, estimateFromSymbols } from './estimate-difference.ts';
+import { estimateFromCounters, estimateFromSketches, estimateFromSymbols } from './estimate-difference.ts';
 import { leftByFilter, planExchange } from './plan-exchange.ts';
 
 const ROUNDS = 41;
@@ -50,6 +50,24 @@ test('estimateFromSketches: whole ones within 16 % in nine of ten, up to 200 dif
   }
   // Where the fine counters have wrapped, the coarse ones tell.
   expect(fromSketches(random, WHOLE, 3000, 1500)[20]).toBeGreaterThan(0.7);
+});
+
+test('estimateFromCounters: within 20 % in nine of ten, up to a million differences', () => {
+  const random = new Random(9);
+  // The sum of so many random numbers is normal, so the counters need no keys.
+  const normal = () =>
+    Array.from({ length: 12 }, () => random.below(2 ** 20) / 2 ** 20).reduce((a, b) => a + b) - 6;
+  for (const d of [1000, 20_000, 300_000, 1_000_000]) {
+    const found = parts(d, () => {
+      const theirs = Uint8Array.from({ length: COUNTERS }, () => random.below(256));
+      const ours = theirs.map((counter) => counter + Math.round(normal() * Math.sqrt(d / COUNTERS)));
+      return estimateFromCounters(ours, theirs);
+    });
+    const label = `d ${d}: ${found[4]} ${found[20]} ${found[36]}`;
+    expect(Math.abs(Math.log(found[20])), label).toBeLessThan(0.1);
+    expect(found[4], label).toBeGreaterThan(0.8);
+    expect(found[36], label).toBeLessThan(1.2);
+  }
 });
 
 test('estimateFromSketches finds one difference exactly, and never fewer than the sizes show', () => {

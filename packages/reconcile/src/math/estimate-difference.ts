@@ -11,7 +11,8 @@
  * 1.5 - 2y + y²/2 with y = e^(-d/k), which we solve for d, up to 220 differences. Coarse ones are
  * known modulo 256, and wrap from about 8000 differences on. So we turn each into an angle x. The
  * mean of cos x is e^(-d/k·(1 - cos 2π/256)), which says the same as the squares without wrapping,
- * and above 20,000 differences little more than that they are many.
+ * and above 20,000 differences little more than that they are many. Before a large filter, all 256
+ * counters are sent whole, which tell up to two million differences within 9 %.
  *
  * **Symbols.** In symbol i, the number of ids of one side minus that of the other has the mean D·ρ
  * and the variance d·ρ(1-ρ), with ρ = 1/(1 + i/2) and D the difference of the two sizes. The mean
@@ -39,7 +40,6 @@ export function estimateFromSketches(
   here: number,
   there: number,
 ): number {
-  const coarse = Int8Array.from(ours.subarray(0, COARSE), (counter, i) => counter - theirs[i]);
   let squares = 0;
   for (let i = 8 * COARSE; i < 8 * ours.length; i += 2) {
     const apart = ((ours[i >> 3] >> (i & 7)) - (theirs[i >> 3] >> (i & 7))) & 3;
@@ -48,16 +48,19 @@ export function estimateFromSketches(
   const estimate =
     squares > 0 && squares < MOST_FINE
       ? -COUNTERS * Math.log(2 - Math.sqrt(1 + (2 * squares) / COUNTERS))
-      : estimateFromCoarse(coarse);
+      : estimateFromCounters(ours.subarray(0, COARSE), theirs);
   return Math.max(Math.abs(here - there), Math.round(estimate));
 }
 
-function estimateFromCoarse(apart: Int8Array): number {
+/** The estimate from counters modulo 256. */
+export function estimateFromCounters(ours: Uint8Array, theirs: Uint8Array): number {
+  const apart = Int8Array.from(ours, (counter, i) => counter - theirs[i]);
   const total = (value: (x: number) => number) => apart.reduce((sum, x) => sum + value(x), 0);
+  const size = apart.length;
   const sum = total(Math.abs);
-  if (sum <= COARSE / 2) return sum;
-  const mean = total((x) => Math.cos(x * ANGLE)) / COARSE;
-  return (COARSE * Math.log(Math.max(0.1, mean))) / (Math.cos(ANGLE) - 1);
+  if (sum <= size / 2) return sum;
+  const mean = total((x) => Math.cos(x * ANGLE)) / size;
+  return (size * Math.log(Math.max(0.1, mean))) / (Math.cos(ANGLE) - 1);
 }
 
 /**

@@ -8,10 +8,10 @@
  * which lets a broken session be resumed.
  */
 
-import { estimateFromSymbols } from '../math/estimate-difference.ts';
+import { estimateFromCounters, estimateFromSymbols } from '../math/estimate-difference.ts';
 import { planExchange, widerCell } from '../math/plan-exchange.ts';
 import { LEAST_UNSEEN, MOST_FIRST_SYMBOLS, nextSymbols } from '../math/symbols-needed.ts';
-import { COARSE, WHOLE } from '../sets/hash-counters.ts';
+import { COARSE, COUNTERS, WHOLE } from '../sets/hash-counters.ts';
 import { HashFilter } from '../sets/hash-filter.ts';
 import { type HashedKeys, placesOutside } from '../sets/hashed-keys.ts';
 import { countBits, idBytesOf, LEAST_WIDTH, MOST_WIDTH } from '../symbols/cell.ts';
@@ -30,6 +30,7 @@ import {
   MORE,
   RANDOM_BYTES,
   SUMMARY,
+  SUMMARY_COUNTERS,
   SUMMARY_EQUAL,
   SUMMARY_LIST,
   SUMMARY_SHIFT,
@@ -109,7 +110,8 @@ export class Initiator implements Role {
     if (own.keptInUse && !(flags & KEPT)) own.begin(random, false);
     else if (!own.keptInUse && flags & KEPT) reader.unexpected();
     const { hashed } = own;
-    const equal = flags & SUMMARY_EQUAL;
+    const form = flags & SUMMARY_COUNTERS;
+    const equal = form === SUMMARY_EQUAL;
     // Numbers of keys are close to each other: 0, -1, 1, -2, … more than ours are 0, 1, 2, 3, …
     const more = equal ? 0 : reader.varint();
     this.#there = hashed.size + (more % 2 ? -(more + 1) : more) / 2;
@@ -118,10 +120,11 @@ export class Initiator implements Role {
       reader.end();
       this.#send(TELL, new ByteWriter());
       this.difference = EQUAL;
-    } else if (flags & SUMMARY_LIST) this.#list(reader, hashed);
+    } else if (form === SUMMARY_LIST) this.#list(reader, hashed);
     else {
       const width = LEAST_WIDTH + (flags >> SUMMARY_SHIFT);
-      const difference = equal ? LEAST_UNSEEN : reader.varint();
+      let difference = equal ? LEAST_UNSEEN : reader.varint();
+      if (form === SUMMARY_COUNTERS) difference = estimateFromCounters(own.counters, reader.take(COUNTERS));
       this.#begin(reader, { active: hashed, theirs: this.#there, difference, method: 'symbols' }, width);
     }
   }

@@ -10,11 +10,8 @@ import { hashedKeys } from '../sets/hashed-keys.ts';
 import { keySource } from '../sets/key-source.ts';
 import { ByteWriter } from '../wire/byte-writer.ts';
 import { type Message, readerOf } from '../wire/message.ts';
-import { KEYS } from '../wire/message-types.ts';
+import { KEYS, PIECE_BYTES } from '../wire/message-types.ts';
 import type { SaltedSet } from './salted-set.ts';
-
-/** Keys of at least this many bytes make a message. */
-const PIECE_BYTES = 32_768;
 
 export class KeyExchange {
   readonly #keys: readonly Key[];

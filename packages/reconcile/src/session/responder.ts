@@ -10,6 +10,7 @@ import { estimateFromSketches } from '../math/estimate-difference.ts';
 import { leftByFilter, planExchange, widerCell } from '../math/plan-exchange.ts';
 import {
   BLIND_ESTIMATE,
+  COUNTERS_PAY,
   firstSymbols,
   LEAST_UNSEEN,
   MOST_FIRST_SYMBOLS,
@@ -35,6 +36,7 @@ import {
   MORE,
   RANDOM_BYTES,
   SUMMARY,
+  SUMMARY_COUNTERS,
   SUMMARY_EQUAL,
   SUMMARY_LIST,
   SUMMARY_SHIFT,
@@ -158,15 +160,19 @@ export class Responder implements Role {
     const least = poor ? LONG_TAIL : own.keptInUse ? LONG_TAIL - 1 : LEAST_WIDTH;
     const width = widerCell(Math.max(least, plan.width), own.attempt);
     const state = this.#attempt(active, width, 'symbols');
-    const form = (width - LEAST_WIDTH) << SUMMARY_SHIFT;
+    let form = (width - LEAST_WIDTH) << SUMMARY_SHIFT;
+    let writer = this.#number().varint(this.estimate ?? 0);
     state.equal = equal;
     if (equal) {
-      this.#sendSummary(SUMMARY_EQUAL | form, new ByteWriter().word(own.sum));
-      return;
+      form |= SUMMARY_EQUAL;
+      writer = new ByteWriter().word(own.sum);
+    } else if (!plan.bitsPerKey) writer.bytes(this.#take(state, symbolsInSummary(difference, this.#eager)));
+    else if (plan.bytes >= COUNTERS_PAY) {
+      // A filter comes first, and its size needs a better estimate than ours.
+      form |= SUMMARY_COUNTERS;
+      writer.bytes(own.counters);
     }
-    const count = symbolsInSummary(difference, this.#eager, plan.bitsPerKey && size);
-    const writer = this.#number().varint(this.estimate ?? 0);
-    this.#sendSummary(form, writer.bytes(this.#take(state, count)));
+    this.#sendSummary(form, writer);
   }
 
   /** The number of our keys, as the initiator reads it. */

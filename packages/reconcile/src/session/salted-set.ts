@@ -74,9 +74,14 @@ export class SaltedSet {
     return this.#sum;
   }
 
+  /** The counters of all keys. */
+  get counters(): Uint8Array {
+    return this.#kept?.counters ?? hashCounters(this.hashed.words);
+  }
+
   /** The sketch of all keys, of `bytes` bytes. */
   sketch(bytes: number): Uint8Array {
-    return sketchOf(this.#kept?.counters ?? hashCounters(this.hashed.words), bytes);
+    return sketchOf(this.counters, bytes);
   }
 
   /** The cells of `keys`, which are all keys of this side or some of them, of `width` bytes. */

@@ -8,10 +8,8 @@
 
 import type { ByteReader } from '../wire/byte-reader.ts';
 import type { ByteWriter } from '../wire/byte-writer.ts';
+import { MOST_HASHES } from '../wire/message-types.ts';
 import { type HashedKeys, selected } from './hashed-keys.ts';
-
-/** The most hashes of a filter: rates down to 10^-12. */
-const MOST_HASHES = 40;
 
 export class HashFilter {
   readonly hashes: number;

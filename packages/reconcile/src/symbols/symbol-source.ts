@@ -13,9 +13,6 @@ export interface SymbolBlocks {
   block(end: number): Int32Array<ArrayBuffer>;
 }
 
-/** The place of a sequence that has left all symbols that can be asked for, 2^28 of them. */
-const NEVER = 0x7fffffff;
-
 export class SymbolSource implements SymbolBlocks {
   readonly block: (end: number) => Int32Array<ArrayBuffer>;
 
@@ -63,7 +60,8 @@ export class SymbolSource implements SymbolBlocks {
           a = ((a << 26) | (a >>> 6)) ^ b ^ (b << 9);
           b = (b << 13) | (b >>> 19);
           const far = (i + 1.5) * (65536 / Math.sqrt(u + 0.5)) - 0.5;
-          i = far < NEVER ? far | 0 : NEVER;
+          // Beyond 2^31 it has left all symbols that can be asked for, 2^28 of them.
+          i = Math.min(far, 0x7fffffff) | 0;
         } while (i < end);
         next[k] = i;
         s0[k] = a;

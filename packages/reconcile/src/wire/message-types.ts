@@ -20,6 +20,12 @@ export const RANDOM_BYTES = 8;
 /** The most bits of a number in a list. */
 export const LIST_BITS = 52;
 
+/** The most hashes of a filter: rates down to 10^-12. */
+export const MOST_HASHES = 40;
+
+/** Keys of at least this many bytes make a message. */
+export const PIECE_BYTES = 32_768;
+
 /** The version in a hello. */
 export const VERSION = 1;
 
@@ -33,5 +39,6 @@ export const HELLO_EAGER = 8;
 /** Flags of a summary. */
 export const SUMMARY_LIST = 8;
 export const SUMMARY_EQUAL = 16;
+export const SUMMARY_COUNTERS = 24;
 /** The flags from this bit on are the bytes of a cell minus 5. */
 export const SUMMARY_SHIFT = 5;

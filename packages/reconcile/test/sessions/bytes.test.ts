@@ -6,7 +6,8 @@
 import { withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { keyPair, reconcileInLab } from '../session-lab.ts';
+import { KeySet } from '../../src/index.ts';
+import { carry, keyPair, pairOf, reconcileInLab } from '../session-lab.ts';
 
 /** Bytes of hello, heads, requests for more, sum and verdict. */
 const FRAMING = 90;
@@ -50,6 +51,32 @@ test('below 40 differences: at most 600 bytes in the median, 800 in 99 of 100', 
   });
   expect(quantile(all, 0.5)).toBeLessThan(600);
   expect(quantile(all, 0.99)).toBeLessThan(800);
+});
+
+test('a large filter is sized by all counters, with keys and with kept symbols', () => {
+  const random = new Random(11);
+  const pair = keyPair(random, 30_000, 9000);
+  const secret = new Uint8Array(16);
+  const kept = [pair.a, pair.b].map((keys) => {
+    const set = new KeySet({ secret });
+    set.addMany(keys);
+    return set;
+  });
+  for (const [a, b] of [[pair.a, pair.b], kept]) {
+    const [left, right] = pairOf(a, b, random);
+    const summaries: Uint8Array[] = [];
+    carry(left, right, (from, bytes) => {
+      if (from === 'b' && bytes[0] === 2) summaries.push(bytes);
+    });
+    // Flags 8 and 16 together, after a type and a length of two bytes.
+    expect(summaries.map((bytes) => bytes[3] & 24)).toEqual([24]);
+    expect(summaries[0].length).toBeLessThan(270);
+    expect(new Set(left.result.onlyHere)).toEqual(new Set(pair.onlyA));
+    expect(left.result.method).toBe('filter');
+    expect(left.progress.bytesSent + left.progress.bytesReceived).toBeLessThan(
+      1.1 * leastBytes(30_000, 9000),
+    );
+  }
 });
 
 test('equal sets of 100,000 keys take 40 bytes', () => {
