@@ -1,6 +1,6 @@
 /**
  * Random sessions over a grid of sizes and differences. Each must give exactly the differences. The
- * full form runs 100,000 of them (BLOOMERY_EFFORT=50), with sets of a million keys among them.
+ * full form runs 100,000 of them (BLOOMERY_EFFORT=50), and 50 with sets of a million keys.
  */
 
 import { EFFORT, withEffort } from '@bloomery/testkit/effort';
@@ -20,14 +20,16 @@ const SIZES: readonly (readonly [n: number, sessions: number])[] = [
   [100_000, 4],
 ];
 
+const HOUR = 3_600_000;
+
 for (const [n, sessions] of SIZES) {
-  test(`exact in each of ${withEffort(sessions)} sessions with about ${n} keys`, () => {
+  test(`exact in each of ${withEffort(sessions)} sessions with about ${n} keys`, { timeout: HOUR }, () => {
     const random = new Random(n + 1);
     for (let round = 0; round < withEffort(sessions); round++) checkSession(random, n, round);
   });
 }
 
-test.runIf(EFFORT > 1)('exact with a million keys', { timeout: 3_600_000 }, () => {
+test.runIf(EFFORT > 1)('exact with a million keys', { timeout: HOUR }, () => {
   const random = new Random(6);
   for (let round = 0; round < EFFORT; round++) checkSession(random, 1e6, round);
 });

@@ -1,6 +1,7 @@
 /**
  * A peer that sends anything. Each session ends with a `ReconcileError`, waits for more bytes, or
- * is right: no other error, no wrong answer, no memory on a declared size.
+ * is right: no other error, no wrong answer, no memory on a declared size. The full form makes more
+ * than a million inputs (BLOOMERY_EFFORT=300).
  */
 
 import { withEffort } from '@bloomery/testkit/effort';
@@ -8,6 +9,8 @@ import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { ReconcileError, Reconciler } from '../../src/index.ts';
 import { carry, type KeyPair, keyPair, pairOf } from '../session-lab.ts';
+
+const HOUR = 3_600_000;
 
 /** Sessions of every method: a list, symbols, a filter, and keys that are exchanged. */
 const PAIRS: readonly KeyPair[] = [
@@ -75,7 +78,7 @@ test('the recordings hold a list, symbols and a filter, and can be replayed', ()
   }
 });
 
-test('every strict prefix leaves a session waiting', () => {
+test('every strict prefix leaves a session waiting', { timeout: HOUR }, () => {
   for (const recording of RECORDINGS) {
     for (const side of ['a', 'b'] as const) {
       const heard = joined(side === 'a' ? recording.toA : recording.toB);
@@ -136,7 +139,7 @@ test('sets of one size whose sketches agree by accident are still told apart', (
   }
 });
 
-test('flipped bits end in an error, in waiting, or in a session that is right', () => {
+test('flipped bits end in an error, in waiting, or in a session that is right', { timeout: HOUR }, () => {
   const random = new Random(4);
   const seen = new Set<string>();
   for (let round = 0; round < withEffort(400); round++) {
@@ -151,7 +154,7 @@ test('flipped bits end in an error, in waiting, or in a session that is right', 
   expect(seen).toContain('unexpected');
 });
 
-test('random and mutated bytes, whatever they declare', () => {
+test('random and mutated bytes, whatever they declare', { timeout: HOUR }, () => {
   const random = new Random(5);
   for (let round = 0; round < withEffort(3000); round++) {
     // The list is the shortest session, so most rounds take it.
