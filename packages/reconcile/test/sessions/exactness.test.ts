@@ -5,7 +5,8 @@
 
 import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
-import { expect, test } from 'vitest';
+import { useKernel } from 'bloomery';
+import { expect, onTestFinished, test } from 'vitest';
 import { carry, isExact, keyPair, pairOf, reconcileInLab } from '../session-lab.ts';
 
 /** Sizes of sets, and the number of sessions with each: most time goes into the large ones. */
@@ -91,14 +92,18 @@ test('the same keys and the same randomness give the same bytes', () => {
   expect(first).toEqual(second);
 });
 
-test('sessions have the same bytes in Node and in browsers', () => {
-  const sums = [20, 1500, 300].map((n, i) => {
-    const pair = keyPair(new Random(n), n, [6, 40, 250][i]);
-    let sum = 0x811c9dc5;
-    carry(...pairOf(pair.a, pair.b, new Random(9)), (_, bytes) => {
-      for (const byte of bytes) sum = Math.imul(sum ^ byte, 0x01000193) >>> 0;
+test('sessions have the same bytes in Node and in browsers, and in both kernels', () => {
+  onTestFinished(() => useKernel('auto'));
+  for (const kernel of ['javascript', 'wasm'] as const) {
+    useKernel(kernel);
+    const sums = [20, 1500, 300].map((n, i) => {
+      const pair = keyPair(new Random(n), n, [6, 40, 250][i]);
+      let sum = 0x811c9dc5;
+      carry(...pairOf(pair.a, pair.b, new Random(9)), (_, bytes) => {
+        for (const byte of bytes) sum = Math.imul(sum ^ byte, 0x01000193) >>> 0;
+      });
+      return sum;
     });
-    return sum;
-  });
-  expect(sums).toEqual([3951998637, 3177912740, 160823982]);
+    expect(sums, kernel).toEqual([3951998637, 3177912740, 160823982]);
+  }
 });
