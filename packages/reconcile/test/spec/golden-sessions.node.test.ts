@@ -1,5 +1,6 @@
 /**
- * Golden bytes of whole sessions: a list, symbols, a filter, kept symbols, and keys that are sent.
+ * Golden bytes of whole sessions: a list, symbols, a filter, a large one that all counters size, kept
+ * symbols, and keys that are sent.
  * A program in another language can replay them. `BLOOMERY_WRITE_GOLDEN=1` writes them again, which
  * no release may need.
  */
@@ -25,6 +26,7 @@ const SESSIONS: Record<string, readonly [ReconcileKeys, ReconcileKeys, boolean]>
   list: [numbered(0, 12), numbered(5, 20), false],
   symbols: [numbered(0, 1000), numbered(12, 1010), false],
   filter: [numbered(0, 300), numbered(120, 420), false],
+  counters: [numbered(0, 25_000), numbered(8000, 33_000), false],
   kept: [kept(numbered(0, 500)), kept(numbered(3, 502)), false],
   equal: [numbered(0, 500), numbered(0, 500), false],
   keys: [numbered(0, 40), numbered(2, 43), true],
