@@ -1,6 +1,7 @@
 // Applies the rules to the sources of the repository and takes out the exceptions.
 
 import { closeTo } from './close-to.mjs';
+import { commentLists } from './comment-lists.mjs';
 import { commentWidth } from './comment-width.mjs';
 import { commentWords } from './comment-words.mjs';
 import { errorGrammar } from './error-grammar.mjs';
@@ -17,6 +18,7 @@ const LIST = 'tools/rules/exceptions.mjs';
 export function applyRules(sources, { OWN_GRAMMAR, EXCEPTIONS }) {
   /** @type {Record<string, import('./rule.mjs').Rule>} */
   const rules = {
+    'comment-lists': commentLists,
     'comment-width': commentWidth,
     'comment-words': commentWords,
     'error-grammar': errorGrammar(sources, OWN_GRAMMAR),

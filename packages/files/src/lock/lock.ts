@@ -2,11 +2,12 @@
  * One owner at a time, for a single file or for a folder, across processes and containers.
  *
  * ```
- * for a folder             for a file NAME
- * lock                     .NAME.bloomery-lock         who holds it (lock-owner.ts)
- * lock-TOKEN.sock .bloomery-lock-TOKEN.sock a socket that the owner listens on (lock-socket.ts)
- * lock-TOKEN .bloomery-lock-TOKEN for a moment: the lock before it has its name lock-stale
- * .NAME.bloomery-lock-stale for a moment: a stale lock is being removed ```
+ * for a folder      for a file NAME
+ * lock              .NAME.bloomery-lock         who holds it (lock-owner.ts)
+ * lock-TOKEN.sock   .bloomery-lock-TOKEN.sock   the socket on which the owner listens
+ * lock-TOKEN        .bloomery-lock-TOKEN        briefly: the lock before it has its name
+ * lock-stale        .NAME.bloomery-lock-stale   briefly: a stale lock is being removed
+ * ```
  *
  * A lock is made by linking a finished file to its name. So it is never seen half written, and only
  * one of two claimants succeeds. Where that is impossible, a lock of a file has the short form

@@ -1,6 +1,6 @@
 /**
- * Golden bytes of whole sessions: a list, symbols, a filter, a large one that all counters size, kept
- * symbols, and keys that are sent.
+ * Golden bytes of whole sessions: a list, symbols, a filter, a large one that all counters size,
+ * kept symbols, and keys that are sent.
  * A program in another language can replay them. `BLOOMERY_WRITE_GOLDEN=1` writes them again, which
  * no release may need.
  */

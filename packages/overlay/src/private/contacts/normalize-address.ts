@@ -5,9 +5,9 @@
  *
  * - White space around it, a leading `mailto:` and the angle brackets of `Ann <ann@…>` are removed.
  * - The domain is in lower case, without a final dot, and in ASCII (`bücher.example` is
- * `xn--bcher-kva.example`). - The part before the @ is in lower case and in Unicode's form NFC, and
- * without quotes that it does not need. RFC 5321 lets a server tell `Ann` from `ann`; none that
- * people use does.
+ *   `xn--bcher-kva.example`).
+ * - The part before the @ is in lower case and in Unicode's form NFC, and without quotes that it
+ *   does not need. RFC 5321 lets a server tell `Ann` from `ann`; none that people use does.
  *
  * We refused the rules of single providers (dots at Gmail, `+tag`): they change, they are wrong
  * elsewhere, and `ann+shop@` is often a different acquaintance.

@@ -5,9 +5,10 @@
  *   memory.
  * - The same epoch of the same filter on the same server: it follows the log.
  * - Another server, a smaller epoch, another filter of this name, a log that ends before the
- * reader's   place, a later epoch that continues this one (a restoration), or a new doubt whether
- * the log is   complete: it adopts. It loads the filter, keeps its own keys, and sends those that
- * are missing. - A later epoch that was rebuilt: it replaces its filter.
+ *   reader's place, a later epoch that continues this one (a restoration), or a new doubt whether
+ *   the log is complete: it adopts. It loads the filter, keeps its own keys, and sends those that
+ *   are missing.
+ * - A later epoch that was rebuilt: it replaces its filter.
  *
  * Keeping its own keys is always safe within an epoch: they were added, so "maybe" is right.
  */
