@@ -8,7 +8,7 @@ import { existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { eventually } from '@bloomery/testkit/eventually';
+import { until } from '@bloomery/testkit/eventually';
 import { whyNoNetwork } from '@bloomery/testkit/network/virtual-network';
 import { describe, expect, test } from 'vitest';
 import { startBloomery, temporaryFolder } from '../run-command.ts';
@@ -41,15 +41,14 @@ describe.skipIf(why !== null)(`real routers${why === null ? '' : ` (skipped: ${w
     // Two fragments of each request, 24 bytes for the file, 16 and 14 for each packet.
     const bytes = 24 + 5 * (2 * 30 + 2 * 20 + 1308);
     const arrived = () => existsSync(capture) && statSync(capture).size >= bytes;
-    // A busy machine may drop single fragments: requests are sent until enough of them arrived.
-    await eventually(
-      async () => {
-        await network.ping(5);
-        return arrived();
-      },
-      60_000,
-      'all fragments',
-    );
+    await network.ping(5);
+    await until('all fragments', arrived);
+    // The last request has reached the victim, and so all collectors on the way; they digest the
+    // packets when their tcpdump has passed them on.
+    await until('the collectors have digested them', async () => {
+      const { path } = JSON.parse((await traced(capture, 10, network.topology())).stdout) as Trace;
+      return path.join() === ROUTE.join();
+    });
 
     for (const packet of [1, 2, 10]) {
       const { stdout, code } = await traced(capture, packet, network.topology());

@@ -179,9 +179,23 @@ export class RoutedNetwork implements AsyncDisposable {
   }
 }
 
-/** Waits until tcpdump says that it listens. */
+/**
+ * Waits until tcpdump says that it listens. The pipe stays open and is read to its end: tcpdump
+ * writes its line in several pieces, and a pipe that was closed after the first of them killed it
+ * by SIGPIPE whenever the pieces came one by one.
+ */
 async function listening(tcpdump: ChildProcess): Promise<void> {
-  for await (const text of tcpdump.stderr as NodeJS.ReadableStream) {
-    if (String(text).includes('listening on')) break;
-  }
+  const stderr = tcpdump.stderr as NodeJS.ReadableStream;
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    stderr.on('data', (text) => {
+      said += text;
+      if (/listening on .*\n/.test(said)) resolve();
+    });
+    tcpdump.once('close', (code, signal) =>
+      reject(
+        new Error(`Cannot capture: expected tcpdump to listen, got its end (${code ?? signal}): ${said}`),
+      ),
+    );
+  });
 }
