@@ -172,6 +172,21 @@ test.each([
   expect((await collector.seen(outside, { firstS: 500, lastS: 600 })).changes).toEqual([]);
 });
 
+test('NAT of IPv6 is found between packets of any other kind', async () => {
+  const collector = open({ changes: true });
+  const body = (port: number) => udp(port, 53, [1, 2, 3, 4, 5, 6, 7, 8, ...new Uint8Array(60)]);
+  const inside = ipv6(17, body(5000));
+  const outside = ipv6(17, body(61_000));
+  outside[7] = 63;
+  outside[23] = 9;
+  const between = [udpPacket(3), ipv4({ protocol: 6, id: 99 }, tcp(7, 8, [...random.bytes(60)]))];
+  take(collector, [...between, inside, ...between.map((packet) => packet.slice()), udpPacket(8), outside]);
+  const { changes } = await collector.seen(outside, EVER);
+  expect(changes.map(({ kind }) => kind)).toEqual(['nat']);
+  expect((await collector.seen(changes[0].packet, EVER)).seen).toBe(true);
+  expect(collector.status.changes).toBe(1);
+});
+
 test('fragments lead to the whole packet, each of them', async () => {
   const collector = open({ changes: true });
   const data = udp(1000, 53, [...random.bytes(2000)]);
