@@ -1,6 +1,6 @@
 /**
  * `npm run queues-figures`: the pictures of docs/guide/queues.md. The plots are made from
- * bench/results/queues.json, which bench:queues writes. The picture of the bins shows the places
+ * bench/results/queues.json and queues-real.json, which bench:queues and bench:queues-real write. The picture of the bins shows the places
  * that a `BinSet` really gives to flows.
  */
 
@@ -17,9 +17,8 @@ interface Row {
   readonly delayMs: number;
 }
 
-const rows: Row[] = JSON.parse(
-  readFileSync(new URL('../results/queues.json', import.meta.url), 'utf8'),
-) as Row[];
+const rowsOf = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../results/${name}.json`, import.meta.url), 'utf8')) as Row[];
 const QUEUES: readonly [queue: string, kind: Series['kind'], colour: Series['colour']][] = [
   ['fifo', 'dashed', 1],
   ['red', 'dashed', 3],
@@ -29,8 +28,7 @@ const QUEUES: readonly [queue: string, kind: Series['kind'], colour: Series['col
   ['rates', 'line', 0],
 ];
 
-function sharePlot(load: string, title: string): Plot {
-  const shown = rows.filter((row) => row.load.startsWith(load) && !row.ecn);
+function sharePlot(shown: readonly Row[], title: string): Plot {
   const rates = [...new Set(shown.map(({ udpBits }) => udpBits / 1e6))];
   const highest = Math.max(...shown.map(({ share }) => share));
   return {
@@ -60,13 +58,23 @@ function sharePlot(load: string, title: string): Plot {
   };
 }
 
+const simulated = (load: string) => rowsOf('queues').filter((row) => row.load.startsWith(load) && !row.ecn);
 const figure = (name: string) => new URL(`../../docs/guide/figures/${name}.svg`, import.meta.url);
 writeFileSync(
   figure('queue-many'),
-  svgFile(sharePlot('many', 'A flow that does not respond, beside 400 connections of TCP')),
+  svgFile(sharePlot(simulated('many'), 'A flow that does not respond, beside 400 connections of TCP')),
 );
 writeFileSync(
   figure('queue-light'),
-  svgFile(sharePlot('light', 'The same on a lightly loaded link: 100 connections, 100 to 300 ms')),
+  svgFile(sharePlot(simulated('light'), 'The same on a lightly loaded link: 100 connections, 100 to 300 ms')),
+);
+writeFileSync(
+  figure('queue-real'),
+  svgFile(
+    sharePlot(
+      rowsOf('queues-real').filter((row) => !row.ecn),
+      'Real TCP: a flow of UDP beside 20 connections of iperf3',
+    ),
+  ),
 );
 writeFileSync(figure('queue-bins'), binsPicture());

@@ -2,8 +2,8 @@
  * `npm run bench:queues`: a flow that does not respond beside TCP on a simulated link of 45 Mbit/s
  * with a buffer of 200 packets, for each queue discipline, over loads and seeds. The figures do not
  * depend on the machine. `--json` writes them for the pictures (queues-figures), `--markdown` the
- * tables. `--load many` and `--ecn on` run a part, and keep the rows that the JSON
- * file has already.
+ * tables. `--load many`, `--ecn on` and `--queue fair` run a part, and keep the rows that the
+ * JSON file has already.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,6 +22,7 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
     load: { type: 'string' },
     ecn: { type: 'string' },
+    queue: { type: 'string' },
     seeds: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '20' },
   },
@@ -110,12 +111,15 @@ const earlier: Row[] =
     ? JSON.parse(readFileSync(options.json, 'utf8'))
     : [];
 const ecns = [false, true].filter((ecn) => options.ecn === undefined || ecn === (options.ecn === 'on'));
-const isAsked = ({ load, ecn }: Row) => ecns.includes(ecn) && asked.some(({ name }) => name === load);
+const queues =
+  options.queue === undefined ? QUEUES : QUEUES.filter((name) => options.queue?.split(',').includes(name));
+const isAsked = ({ load, ecn, queue }: Row) =>
+  ecns.includes(ecn) && queues.includes(queue) && asked.some(({ name }) => name === load);
 const rows = earlier.filter((row) => !isAsked(row));
 for (const ecn of ecns) {
   for (const load of asked) {
     for (const udpBits of UDP_RATES) {
-      for (const queue of QUEUES) {
+      for (const queue of queues) {
         const row = rowOf({ load: load.name, ecn, udpBits, queue }, await measure(queue, load, udpBits, ecn));
         rows.push(row);
         console.log(
@@ -125,6 +129,13 @@ for (const ecn of ecns) {
     }
   }
 }
+
+const placeOf = ({ load, ecn, udpBits, queue }: Row) =>
+  [Number(ecn), LOADS.findIndex(({ name }) => name === load), udpBits, QUEUES.indexOf(queue)] as const;
+rows.sort((a, b) => {
+  const [x, y] = [placeOf(a), placeOf(b)];
+  return x[0] - y[0] || x[1] - y[1] || x[2] - y[2] || x[3] - y[3];
+});
 
 const cells = (...row: (string | number)[]) => `| ${row.join(' | ')} |`;
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;

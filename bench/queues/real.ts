@@ -2,10 +2,11 @@
  * `npm run bench:queues-real`: the queues under real TCP. iperf3 runs in two network namespaces
  * with our router between them, and the queue in front of its link is the bottleneck. Root, Linux,
  * Perl and iperf3. The load of the machine is printed, because it can add delay to all rows.
+ * `--ecn on` and `--udp 2M` run a part, and keep the rows that the JSON file has already.
  */
 
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { SecretKey } from 'bloomery';
@@ -15,17 +16,20 @@ import { RealBottleneck, type RealResult } from '../../packages/packets/test/que
 const { values: options } = parseArgs({
   options: {
     markdown: { type: 'string' },
-    seconds: { type: 'string', default: '8' },
+    json: { type: 'string' },
+    ecn: { type: 'string' },
+    udp: { type: 'string' },
+    seconds: { type: 'string', default: '6' },
     flows: { type: 'string', default: '20' },
   },
 });
 const SECONDS = Number(options.seconds);
 const FLOWS = Number(options.flows);
-const WARM_UP_SECONDS = 4;
+const WARM_UP_SECONDS = 3;
 const BITS = 20e6;
 const BUFFER = 100;
 const DELAY_MS = 20;
-const UDP_RATES = [2e6, 20e6];
+const UDP_RATES = [1e6, 2e6, 5e6, 20e6];
 const QUEUES = Object.keys(QUEUE_CHOICES) as QueueName[];
 
 async function measure(queue: QueueName, udpBits: number, ecn: boolean): Promise<RealResult> {
@@ -51,41 +55,92 @@ async function measure(queue: QueueName, udpBits: number, ecn: boolean): Promise
 const cells = (...row: (string | number)[]) => `| ${row.join(' | ')} |`;
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 const mbit = (bits: number) => (bits / 1e6).toFixed(2);
-const loads: number[] = [];
-const lines: string[] = [];
+
+/** Figures of one run. Rates are bits per second. */
+interface Row {
+  readonly ecn: boolean;
+  readonly udpBits: number;
+  readonly queue: QueueName;
+  readonly share: number;
+  readonly udp: number;
+  readonly tcp: number;
+  readonly tcpLoss: number;
+  readonly udpLoss: number;
+  readonly tcpMarked: number;
+  readonly delayMs: number;
+  readonly delayP99Ms: number;
+  readonly fairness: number;
+  readonly utilization: number;
+  /** Load of the machine in the minute before. */
+  readonly load: number;
+}
+
+function rowOf(queue: QueueName, udpBits: number, ecn: boolean, result: RealResult): Row {
+  const { tcp, udp, fairShare, delayMs, tcpLoss, udpLoss, tcpMarked, utilization } = result;
+  const data = tcp.slice(0, FLOWS);
+  const sum = data.reduce((a, b) => a + b, 0);
+  return {
+    ecn,
+    udpBits,
+    queue,
+    share: udp / fairShare,
+    udp,
+    tcp: tcp.reduce((a, b) => a + b, 0),
+    tcpLoss,
+    udpLoss,
+    tcpMarked,
+    delayMs: delayMs.mean,
+    delayP99Ms: delayMs.p99,
+    fairness: sum ** 2 / (FLOWS * data.reduce((a, b) => a + b * b, 0)),
+    utilization,
+    load: loadavg()[0]!,
+  };
+}
+
+function lineOf(row: Row): string {
+  const bold = row.share <= 2 ? '' : '**';
+  return cells(
+    row.ecn ? 'on' : 'off',
+    row.udpBits / 1e6,
+    row.queue,
+    mbit(row.udp),
+    `${bold}${row.share.toFixed(2)}${bold}`,
+    mbit(row.tcp),
+    percent(row.tcpLoss),
+    percent(row.udpLoss),
+    percent(row.tcpMarked),
+    row.delayMs.toFixed(1),
+    row.delayP99Ms.toFixed(0),
+    row.fairness.toFixed(2),
+    percent(row.utilization),
+  );
+}
+
+const rows: Row[] =
+  options.json !== undefined && existsSync(options.json)
+    ? (JSON.parse(readFileSync(options.json, 'utf8')) as Row[])
+    : [];
 for (const ecn of [false, true]) {
+  if (options.ecn !== undefined && options.ecn !== (ecn ? 'on' : 'off')) continue;
   for (const udpBits of UDP_RATES) {
+    if (options.udp !== undefined && options.udp !== `${udpBits / 1e6}M`) continue;
     for (const queue of QUEUES) {
-      const { tcp, udp, fairShare, tcpLoss, udpLoss, tcpMarked, delayMs, utilization } = await measure(
-        queue,
-        udpBits,
-        ecn,
+      const row = rowOf(queue, udpBits, ecn, await measure(queue, udpBits, ecn));
+      const before = rows.findIndex(
+        (one) => one.ecn === ecn && one.udpBits === udpBits && one.queue === queue,
       );
-      loads.push(loadavg()[0]!);
-      const share = udp / fairShare;
-      const data = tcp.slice(0, FLOWS);
-      const sum = data.reduce((a, b) => a + b, 0);
-      const fairness = sum ** 2 / (FLOWS * data.reduce((a, b) => a + b * b, 0));
-      const line = cells(
-        ecn ? 'on' : 'off',
-        udpBits / 1e6,
-        queue,
-        mbit(udp),
-        `${share <= 2 ? '' : '**'}${share.toFixed(2)}${share <= 2 ? '' : '**'}`,
-        mbit(tcp.reduce((a, b) => a + b, 0)),
-        percent(tcpLoss),
-        percent(udpLoss),
-        percent(tcpMarked),
-        delayMs.mean.toFixed(1),
-        delayMs.p99.toFixed(0),
-        fairness.toFixed(2),
-        percent(utilization),
-      );
-      lines.push(line);
-      console.log(line);
+      rows.splice(before < 0 ? rows.length : before, before < 0 ? 0 : 1, row);
+      console.log(lineOf(row));
+      if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, null, 1)}\n`);
     }
   }
 }
+const order = (row: Row) => [Number(row.ecn), row.udpBits, QUEUES.indexOf(row.queue)] as const;
+rows.sort((a, b) => {
+  const [x, y] = [order(a), order(b)];
+  return x[0] - y[0] || x[1] - y[1] || x[2] - y[2];
+});
+const loads = rows.map(({ load }) => load);
 
 const markdown = [
   '# Queues under real TCP',
@@ -111,7 +166,7 @@ const markdown = [
     'link used',
   ),
   '|---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|',
-  ...lines,
+  ...rows.map(lineOf),
   '',
 ].join('\n');
 if (options.markdown !== undefined) writeFileSync(options.markdown, markdown);

@@ -6,11 +6,20 @@
  *
  * The tables of the question are synthetic: 16 full tables of random digests, written again and
  * again under other numbers and times. A question reads one block of each file, so the repetition
- * changes nothing.
+ * changes no time. `--only` runs some of the parts; sections of the page and of `--keep` files that
+ * it does not run are kept.
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,17 +44,15 @@ const { values: options } = parseArgs({
     zoo: { type: 'string', multiple: true, default: [] },
     only: { type: 'string', default: 'speed,questions,prefixes,graphs' },
     markdown: { type: 'string' },
+    keep: { type: 'string', multiple: true, default: [] },
   },
 });
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-traceback-'));
 const KEY = new Uint8Array(16).fill(7);
 const cells = (...row: (string | number)[]) => `| ${row.join(' | ')} |`;
-const lines = [
-  '# Traceback',
-  '',
-  'Written by `npm run bench:traceback -- --markdown results/traceback.md`.',
-  '',
-];
+/** Beginnings of the sections, in their order. */
+const SECTIONS = ['## CPU seconds', '## A question', '## Packets that', '## Extra nodes'];
+const lines: string[] = [];
 const load = () => loadavg()[0].toFixed(1);
 
 /** CPU seconds of a program to its end, its start included. */
@@ -79,7 +86,8 @@ function speed(): void {
     ['tcpdump -w /dev/null', () => program('tcpdump', ['-r', path, '-w', '/dev/null'])],
     ['walk the records', () => lane('walk', path)],
     ['with headers', () => lane('parse', path)],
-    ['**collector**, 10 bits per packet', () => lane('collect', path)],
+    ['**digests of packets**, 10 bits each', () => lane('packets', path)],
+    ['whole collector, with sources', () => lane('collect', path)],
     ['collector with `--changes`', () => lane('changes', path)],
   ];
   const seconds = ways.map(() => [] as number[]);
@@ -90,7 +98,7 @@ function speed(): void {
   lines.push(
     `## CPU seconds for ${packets / 1e6} million packets`,
     '',
-    `One synthetic capture (Zipf's law, ${packets / 1e7} million flows, 96 bytes of each packet), medians of ${options.rounds} rounds that took turns, load of the machine ${before} to ${load()} on two cores. The collector digests packets and sources and writes tables and journal to disk.`,
+    `One synthetic capture (Zipf's law, ${packets / 1e7} million flows, 96 bytes of each packet), medians of ${options.rounds} rounds that took turns, load of the machine ${before} to ${load()} on two cores. Tables and journal are written to disk. The whole collector also notes sources: here 1 million different ones within ${packets / 1e5} s, more than links have.`,
     '',
     cells('', 'CPU s', 'million packets per CPU s'),
     '|---|---:|---:|',
@@ -182,7 +190,7 @@ async function questions(): Promise<void> {
   lines.push(
     `## A question over ${((count * packetsPerTable) / 1e6).toFixed(0)} million packets`,
     '',
-    `${count} full tables of 1 MiB, ${gigabytes.toFixed(2)} GB; packets that never came; wall time in milliseconds, median and longest of 50 questions warm, median of 5 cold (the pages of the tables taken out of the cache), load ${load()}.`,
+    `${count} full tables of 1 MiB, ${gigabytes.toFixed(2)} GB; packets that never came; wall time in milliseconds, median and longest of 50 questions warm, median of 5 cold (the pages of the tables taken out of the cache), load ${load()} on two cores. The files repeat 16 different tables, so the measured number of a yes by chance varies more than that of as many different tables.`,
     '',
     cells('window', 'tables', 'yes by chance, expected', 'measured', 'warm ms', 'longest', 'cold ms'),
     '|---|---:|---:|---:|---:|---:|---:|',
@@ -306,6 +314,24 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-const text = lines.join('\n');
+/** The sections of a page by their titles, with the lines of each. */
+function sectionsOf(page: string): Map<string, string> {
+  const parts = page.split(/^(?=## )/m).slice(1);
+  return new Map(parts.map((part) => [SECTIONS.find((title) => part.startsWith(title)) ?? part, part]));
+}
+
+const earlier = [...options.keep, ...(options.markdown === undefined ? [] : [options.markdown])]
+  .reverse()
+  .filter((path) => existsSync(path));
+const sections = new Map(earlier.flatMap((path) => [...sectionsOf(readFileSync(path, 'utf8'))]));
+for (const [title, part] of sectionsOf(lines.join('\n'))) sections.set(title, part);
+const head = [
+  '# Traceback',
+  '',
+  'Written by `npm run bench:traceback -- --markdown results/traceback.md`. `--only` runs some of the parts, and keeps the others.',
+  '',
+  '',
+].join('\n');
+const text = `${head}${SECTIONS.flatMap((title) => sections.get(title)?.trimEnd() ?? []).join('\n\n')}\n`;
 console.log(text);
 if (options.markdown !== undefined) writeFileSync(options.markdown, text);
