@@ -81,7 +81,30 @@ function readGml(path: string): [string, ReturnType<typeof topologyOf>] {
   return [`${name}, ${largest.size} nodes`, topologyOf(largest, kept)];
 }
 
-const COLOURS = ['#1f6feb', '#c3352b', '#2e7d32', '#8250df', '#9a6700', '#57606a'];
+/** Colours on white and on black. */
+const COLOURS = [
+  ['#1f6feb', '#58a6ff'],
+  ['#c3352b', '#ff7b72'],
+  ['#2e7d32', '#56d364'],
+  ['#8250df', '#d2a8ff'],
+  ['#9a6700', '#e3b341'],
+  ['#57606a', '#adbac7'],
+] as const;
+
+/** The rows of a page that `graphRows` were written to. */
+export function rowsOfPage(page: string): GraphRow[] {
+  const [, section = ''] = page.split(/^## Extra nodes/m);
+  return section.split('\n').flatMap((line) => {
+    const [network, ...numbers] = line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+    const [bits, rate, length, extra, theory, sigmas, exact] = numbers.map((text) => Number.parseFloat(text));
+    return network === undefined || !(bits > 0)
+      ? []
+      : [{ network, bits, rate, length, extra, theory, sigmas, exact: exact / 100 }];
+  });
+}
 
 /** Extra nodes over bits per packet: points are traces, lines are theory. */
 export function extraFigure(rows: readonly GraphRow[]): string {
@@ -95,26 +118,27 @@ export function extraFigure(rows: readonly GraphRow[]): string {
     const own = rows.filter(({ network }) => network === name);
     const line = own.map(({ bits, theory }) => `${x(bits)},${y(theory).toFixed(1)}`).join(' ');
     const points = own.map(
-      ({ bits, extra }) => `<circle cx="${x(bits)}" cy="${y(extra).toFixed(1)}" r="4" fill="${COLOURS[i]}"/>`,
+      ({ bits, extra }) => `<circle class="dot${i}" cx="${x(bits)}" cy="${y(extra).toFixed(1)}" r="4"/>`,
     );
-    const label = `<text x="400" y="${58 + 18 * i}" style="fill:${COLOURS[i]}">${name}</text>`;
-    return [
-      `<polyline points="${line}" fill="none" stroke="${COLOURS[i]}" stroke-width="1.5"/>`,
-      ...points,
-      label,
-    ];
+    const label = `<text class="dot${i}" x="400" y="${58 + 18 * i}">${name}</text>`;
+    return [`<polyline class="line${i}" points="${line}"/>`, ...points, label];
   });
   const grid = ticks.map(
     (tick) =>
       `<path class="grid" d="M60 ${y(tick)} H590"/><text x="52" y="${y(tick) + 4}" text-anchor="end">${tick}</text>`,
   );
+  const coloured = (scheme: 0 | 1) =>
+    COLOURS.map(
+      (pair, i) => `.dot${i} { fill: ${pair[scheme]}; } .line${i} { stroke: ${pair[scheme]}; }`,
+    ).join(' ');
   const bits = BITS.map((value) => `<text x="${x(value)}" y="345" text-anchor="middle">${value}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 620 380" width="620" height="380" role="img" aria-label="Extra nodes of a trace fall from several at 5 bits per packet to a few hundredths at 16 bits; measured points lie on the lines of theory.">
 <style>
 svg { font: 12px system-ui, sans-serif; background: #fff; } text { fill: #1c1e21; } .grid { stroke: #d8dee4; fill: none; }
-@media (prefers-color-scheme: dark) { svg { background: #0d1117; } text { fill: #e6edf3; } .grid { stroke: #30363d; } }
+polyline { fill: none; stroke-width: 1.5; } ${coloured(0)}
+@media (prefers-color-scheme: dark) { svg { background: #0d1117; } text { fill: #e6edf3; } .grid { stroke: #30363d; } ${coloured(1)} }
 </style>
-<text x="60" y="24" style="font-weight:600">Extra nodes in the graph of a trace: points measured with real tables, lines theory</text>
+<text x="60" y="24" style="font-weight:600">Extra nodes of a trace: points measured with real tables, lines theory</text>
 ${grid.join('\n')}
 ${bits.join('\n')}
 <text x="320" y="368" text-anchor="middle">bits per packet in a full table</text>

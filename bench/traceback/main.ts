@@ -7,7 +7,7 @@
  * The tables of the question are synthetic: 16 full tables of random digests, written again and
  * again under other numbers and times. A question reads one block of each file, so the repetition
  * changes no time. `--only` runs some of the parts; sections of the page and of `--keep` files that
- * it does not run are kept.
+ * it does not run are kept. `--only figure` draws the picture of the page again.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -32,7 +32,7 @@ import { encodeTable } from '../../packages/packets/src/traceback/store/table-fi
 import { DigestTable, tableShape } from '../../packages/packets/src/traceback/tables/digest-table.ts';
 import { writeZipfCapture } from '../../packages/testkit/src/captures/zipf-capture.ts';
 import { median } from '../shared/statistics.ts';
-import { extraFigure, graphRows } from './graphs.ts';
+import { extraFigure, graphRows, rowsOfPage } from './graphs.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -302,11 +302,10 @@ async function graphs(): Promise<void> {
     ),
     '',
   );
-  writeFileSync(new URL('../../docs/guide/figures/traceback-extra.svg', import.meta.url), extraFigure(rows));
 }
 
+const parts = options.only.split(',');
 try {
-  const parts = options.only.split(',');
   if (parts.includes('speed')) speed();
   if (parts.includes('questions')) await questions();
   if (parts.includes('prefixes')) prefixes();
@@ -333,5 +332,10 @@ const head = [
   '',
 ].join('\n');
 const text = `${head}${SECTIONS.flatMap((title) => sections.get(title)?.trimEnd() ?? []).join('\n\n')}\n`;
+if (parts.includes('graphs') || parts.includes('figure'))
+  writeFileSync(
+    new URL('../../docs/guide/figures/traceback-extra.svg', import.meta.url),
+    extraFigure(rowsOfPage(text)),
+  );
 console.log(text);
 if (options.markdown !== undefined) writeFileSync(options.markdown, text);

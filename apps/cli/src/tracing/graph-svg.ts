@@ -68,7 +68,7 @@ function edgeSvg(
   const x = (x1 + x2) / 2;
   const y = (y1 + y2) / 2 - 5;
   const stroke = (0.5 + 2 * probability).toFixed(2);
-  const line = `<path class="way" d="M${x1} ${y1} L${x2} ${y2}" stroke-width="${stroke}" stroke-opacity="${(0.25 + 0.75 * probability).toFixed(2)}" marker-end="url(#tip)"/>`;
+  const line = `<path class="way" d="M${x1} ${y1} L${x2} ${y2}" stroke-width="${stroke}" stroke-opacity="${(0.5 + 0.5 * probability).toFixed(2)}" marker-end="url(#tip)"/>`;
   return `${line}\n<text class="odds" x="${x}" y="${y}" text-anchor="middle">${percent(probability)}</text>`;
 }
 

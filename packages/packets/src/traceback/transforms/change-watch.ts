@@ -9,9 +9,9 @@
  *   whole packet with the same ones is a part of it.
  *
  * SPIE's routers know what they change. A collector that only sees packets infers it, so that it
- * needs no access to the router. What can go wrong: two packets without data and with the same
- * identification look like one after NAT. The price is a form too many in an answer, which other
- * collectors then have not seen.
+ * needs no access to the router. What can go wrong: two packets with the same identification and
+ * the same data, such as none, look like one after NAT. The price is a form too many in an answer:
+ * the trace also follows the other packet, and may show its route as a branch.
  *
  * The memory is a direct-mapped table of packets seen in the last second. A packet whose place is
  * taken by another one is forgotten, and its change is missed. The keys of a piece of a batch are
