@@ -1,8 +1,8 @@
 /**
  * `npm run bench:traceback`: the collector beside tcpdump on one capture; the time of a question
  * over 864 million packets in 1.1 GB of tables, warm and cold; packets that a digest confuses by
- * its payload bytes; and the extra nodes of traces. CPU seconds are medians of rounds that take
- * turns.
+ * its payload bytes; the packets that a kill costs; and the extra nodes of traces. CPU seconds are
+ * medians of rounds that take turns.
  *
  * The tables of the question are synthetic: 16 full tables of random digests, written again and
  * again under other numbers and times. A question reads one block of each file, so the repetition
@@ -33,6 +33,7 @@ import { DigestTable, tableShape } from '../../packages/packets/src/traceback/ta
 import { writeZipfCapture } from '../../packages/testkit/src/captures/zipf-capture.ts';
 import { median } from '../shared/statistics.ts';
 import { extraFigure, graphRows, rowsOfPage } from './graphs.ts';
+import { type Kill, killOnce } from './kills.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -42,7 +43,8 @@ const { values: options } = parseArgs({
     traces: { type: 'string', default: '1000' },
     lane: { type: 'string' },
     zoo: { type: 'string', multiple: true, default: [] },
-    only: { type: 'string', default: 'speed,questions,prefixes,graphs' },
+    kills: { type: 'string', default: '20' },
+    only: { type: 'string', default: 'speed,questions,kills,prefixes,graphs' },
     markdown: { type: 'string' },
     keep: { type: 'string', multiple: true, default: [] },
   },
@@ -51,7 +53,7 @@ const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-traceback-'));
 const KEY = new Uint8Array(16).fill(7);
 const cells = (...row: (string | number)[]) => `| ${row.join(' | ')} |`;
 /** Beginnings of the sections, in their order. */
-const SECTIONS = ['## CPU seconds', '## A question', '## Packets that', '## Extra nodes'];
+const SECTIONS = ['## CPU seconds', '## A question', '## Kills', '## Packets that', '## Extra nodes'];
 const lines: string[] = [];
 const load = () => loadavg()[0].toFixed(1);
 
@@ -211,6 +213,31 @@ function randomPacket(bits: () => number): Uint8Array {
   return packet;
 }
 
+/** Collectors that are killed while packets come in. */
+async function kills(): Promise<void> {
+  const all: Kill[] = [];
+  for (let i = 0; i < Number(options.kills); i++)
+    all.push(await killOnce(join(folder, `killed${i}`), 1500 + 2000 * Math.random()));
+  const losses = all.map(({ lossMs }) => lossMs);
+  const packets = all.reduce((sum, kill) => sum + kill.packets, 0);
+  lines.push(
+    '## Kills',
+    '',
+    `\`bloomery digestd\` on a pipe with a packet every 10 ms, ended by SIGKILL at a random moment, ${all.length} times; load ${load()} on two cores. The loss is the time from the oldest packet that is missing afterwards to the kill. A hole is a packet that is there behind one that is not.`,
+    '',
+    cells('packets sent', 'lost', 'median loss, ms', 'longest, ms', 'holes'),
+    '|---:|---:|---:|---:|---:|',
+    cells(
+      packets,
+      all.reduce((sum, { lost }) => sum + lost, 0),
+      median(losses).toFixed(0),
+      Math.max(...losses).toFixed(0),
+      all.filter(({ hasHole }) => hasHole).length,
+    ),
+    '',
+  );
+}
+
 /** Shares of packets that have the same bytes as another packet of their capture. */
 function prefixes(): void {
   const data = process.env.BLOOMERY_DATA;
@@ -308,6 +335,7 @@ const parts = options.only.split(',');
 try {
   if (parts.includes('speed')) speed();
   if (parts.includes('questions')) await questions();
+  if (parts.includes('kills')) await kills();
   if (parts.includes('prefixes')) prefixes();
   if (parts.includes('graphs')) await graphs();
 } finally {
@@ -315,8 +343,8 @@ try {
 }
 /** The sections of a page by their titles, with the lines of each. */
 function sectionsOf(page: string): Map<string, string> {
-  const parts = page.split(/^(?=## )/m).slice(1);
-  return new Map(parts.map((part) => [SECTIONS.find((title) => part.startsWith(title)) ?? part, part]));
+  const own = page.split(/^(?=## )/m).filter((part) => part.startsWith('## '));
+  return new Map(own.map((part) => [SECTIONS.find((title) => part.startsWith(title)) ?? part, part]));
 }
 
 const earlier = [...options.keep, ...(options.markdown === undefined ? [] : [options.markdown])]
