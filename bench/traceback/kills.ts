@@ -1,7 +1,7 @@
 /**
  * Kills of a running collector: `bloomery digestd` reads a pipe to which a packet is written every
- * ten milliseconds, and is ended by SIGKILL at a random moment. Afterwards its folder is opened, and
- * each packet is asked for: the oldest one that is missing says how much a kill costs.
+ * ten milliseconds, and is ended by SIGKILL at a random moment. Afterwards its folder is opened,
+ * and each packet is asked for: the oldest one that is missing says how much a kill costs.
  */
 
 import { spawn } from 'node:child_process';

@@ -8,6 +8,7 @@ import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { until } from '@bloomery/testkit/eventually';
 import { type Space, VirtualNetwork, whyNoNetwork } from '@bloomery/testkit/network/virtual-network';
 import { IpItem } from '../../src/queues/ip-queue.ts';
 import type { PacketQueue } from '../../src/queues/packet-queue.ts';
@@ -20,6 +21,24 @@ const run = promisify(execFile);
 const UDP = 17;
 /** The data of a packet of UDP that fills the MTU of 1400. */
 const UDP_DATA = 1372;
+/** Bytes of a flow that sends data. */
+const LEAST_DATA = 5000;
+/**
+ * Sends packets of UDP at a constant rate, for ever: bytes, and milliseconds between two. The UDP of
+ * iperf3 waits for an answer to its first packet, which a full queue may have dropped. After a
+ * pause of the machine it does not make up for more than ten packets.
+ */
+const UDP_PROGRAM = `
+const [bytes, gapMs] = process.argv.slice(1).map(Number);
+const socket = require('node:dgram').createSocket('udp4');
+const data = Buffer.alloc(bytes);
+let next = performance.now();
+setInterval(() => {
+  const now = performance.now();
+  next = Math.max(next, now - 10 * gapMs);
+  for (; next <= now; next += gapMs) socket.send(data, 5202, '10.91.1.1', () => {});
+}, 1);
+`;
 
 export interface RealLinkOptions {
   readonly queue: PacketQueue<IpItem>;
@@ -105,20 +124,25 @@ export class RealBottleneck implements AsyncDisposable {
   }
 
   async load({ tcpFlows, udpBitsPerSecond, seconds, warmUpSeconds }: RealLoad): Promise<RealResult> {
-    const total = seconds + warmUpSeconds;
-    const clients = [this.#iperf(5201, ['-P', `${tcpFlows}`, '-t', `${total}`])];
-    if (udpBitsPerSecond > 0) {
-      const words = ['-u', '-b', `${udpBitsPerSecond}`, '-l', `${UDP_DATA}`, '-t', `${total}`];
-      clients.push(this.#iperf(5202, words));
+    // The programs are ended, so this is only longer than anything that is measured.
+    const ever = ['-t', '3600'];
+    const programs = [await this.#iperf(5201, ['-P', `${tcpFlows}`, ...ever])];
+    try {
+      // The times count from the moment at which all flows send: programs start late on a busy
+      // machine, and a flood would keep connections from opening.
+      await until('data of all connections', () => this.#counts.flowsOf('tcp') >= tcpFlows);
+      if (udpBitsPerSecond > 0) {
+        programs.push(this.#flood(udpBitsPerSecond));
+        await until('packets of UDP', () => this.#counts.flowsOf('udp') >= 1);
+      }
+      await wait(1000 * warmUpSeconds);
+      this.#counts.reset();
+      const fromMs = machineClock.monotonic();
+      await wait(1000 * seconds);
+      return this.#resultOf(machineClock.monotonic() - fromMs, tcpFlows + Number(udpBitsPerSecond > 0));
+    } finally {
+      for (const end of programs) await end();
     }
-    const all = Promise.all(clients);
-    await Promise.race([all, wait(1000 * warmUpSeconds)]);
-    this.#counts.reset();
-    const fromMs = machineClock.monotonic();
-    await Promise.race([all, wait(1000 * seconds)]);
-    const result = this.#resultOf(machineClock.monotonic() - fromMs, tcpFlows + Number(udpBitsPerSecond > 0));
-    await all;
-    return result;
   }
 
   #resultOf(ms: number, flows: number): RealResult {
@@ -144,16 +168,38 @@ export class RealBottleneck implements AsyncDisposable {
     };
   }
 
-  async #iperf(port: number, words: readonly string[]): Promise<void> {
-    const [a, b] = this.#spaces;
-    const [program, ...server] = [...b!.prefix, 'iperf3', '-s', '-1', '-p', `${port}`, '--forceflush'];
-    const child = spawn(program!, server, { stdio: ['ignore', 'pipe', 'ignore'] });
+  /** Starts the flow that does not respond. Returns a function that ends it. */
+  #flood(bitsPerSecond: number): () => Promise<void> {
+    // With its headers, as the queue counts them.
+    const gapMs = (8000 * (UDP_DATA + 28)) / bitsPerSecond;
+    const [program, ...words] = [...this.#spaces[0]!.prefix, process.execPath, '-e', UDP_PROGRAM];
+    const child = spawn(program!, [...words, `${UDP_DATA}`, `${gapMs}`], { stdio: 'ignore' });
     const ended = once(child, 'exit');
-    await once(child.stdout, 'data'); // it listens
-    child.stdout.resume();
-    await inside(a!, 'iperf3', '-c', '10.91.1.1', '-p', `${port}`, ...words);
-    child.kill();
-    await ended;
+    return async () => {
+      child.kill('SIGKILL');
+      await ended;
+    };
+  }
+
+  /** Starts a server and its client. Returns a function that ends both. */
+  async #iperf(port: number, words: readonly string[]): Promise<() => Promise<void>> {
+    const [a, b] = this.#spaces;
+    const start = (space: Space, ...command: string[]) => {
+      const [program, ...rest] = [...space.prefix, 'iperf3', '-p', `${port}`, ...command];
+      const child = spawn(program!, rest, { stdio: ['ignore', 'pipe', 'ignore'] });
+      return { child, ended: once(child, 'exit') };
+    };
+    const server = start(b!, '-s', '-1', '--forceflush');
+    await once(server.child.stdout, 'data'); // it listens
+    server.child.stdout.resume();
+    const client = start(a!, '-c', '10.91.1.1', ...words);
+    client.child.stdout.resume();
+    return async () => {
+      for (const { child, ended } of [client, server]) {
+        child.kill('SIGKILL');
+        await ended;
+      }
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -186,6 +232,13 @@ class QueueCounts implements LinkQueue {
     this.left = { tcp: 0, udp: 0 };
     this.marked = 0;
     this.delaysMs = [];
+  }
+
+  /** Flows that have sent data, and not only messages of iperf3 about it. */
+  flowsOf(kind: 'tcp' | 'udp'): number {
+    const isOf = ([flow, count]: [string, number]) =>
+      (flow.charCodeAt(0) === UDP) === (kind === 'udp') && count > LEAST_DATA;
+    return [...this.bytes].filter(isOf).length;
   }
 
   offer(parcel: Parcel, nowMs: number): number {
