@@ -27,6 +27,21 @@ test('a key is found by filters nearby and by the directory elsewhere, and absen
   expect(await fleet.during(() => fleet.node(0).locate('nowhere'))).toMatchObject({ status: 'absent' });
 });
 
+test('a node that has just started, or knows no other member, says "unknown" and not "absent"', async () => {
+  const fleet = new RouteFleet(11, 3, { delayMs: 5 }, () => []);
+  // Members are heard by now, but there could be others.
+  await fleet.pass(500);
+  expect((await fleet.during(() => fleet.node(0).locate('nowhere'), 500)).status).toBe('unknown');
+  await fleet.pass(3000);
+  expect((await fleet.during(() => fleet.node(0).locate('nowhere'), 500)).status).toBe('absent');
+  const alone = new RouteFleet(12, 1);
+  await alone.pass(60_000);
+  expect(await alone.during(() => alone.node(0).locate('nowhere'))).toMatchObject({
+    status: 'unknown',
+    why: 'no other member is known',
+  });
+});
+
 test('a name that is no member is no answer, although a neighbour says it', async () => {
   const fleet = new RouteFleet(7, 6, { delayMs: 5 }, undefined, (context) =>
     context.transport.self.id === 'n5' ? lyingProgram(context, 'ghost') : routeProgram(context, undefined),

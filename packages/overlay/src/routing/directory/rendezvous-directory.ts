@@ -10,6 +10,10 @@
  * The list of members is that of the transport. Every message carries its hash, the view. Where
  * members disagree, because one has just joined, answers are "unknown" until all have heard of it;
  * as many owners as agree answer for the keys that they know.
+ *
+ * A node that finds its members by itself knows few of them when it has just started, or none while
+ * its server is away. So a node answers "absent" only after a lease from its start, in which
+ * members that run are heard, and never while it knows no other member.
  */
 
 import { type Cancel, type Clock, type Peer, rendezvousOrder, type Transport } from '@bloomery/transport';
@@ -41,6 +45,11 @@ export interface RendezvousDirectoryOptions {
   readonly clock: Clock;
   /** Time between two beats. Default 5 s. */
   readonly beatMs?: number | undefined;
+  /**
+   * Time after the start in which some members may not be known yet. Default: a lease. It is 0
+   * where the members are a list.
+   */
+  readonly settleMs?: number | undefined;
 }
 
 interface View {
@@ -59,15 +68,18 @@ export class RendezvousDirectory implements Directory {
   readonly #sessions = new Map<string, OwnerSession>();
   readonly #cancels: Cancel[];
   readonly #boot: number;
+  /** The time from which on all members that run are known. */
+  readonly #settledMs: number;
   #view: View;
   #cancelBeat: Cancel = () => {};
   #isClosed = false;
 
-  constructor({ transport, clock, beatMs = 5000 }: RendezvousDirectoryOptions) {
+  constructor({ transport, clock, beatMs = 5000, settleMs }: RendezvousDirectoryOptions) {
     this.#transport = transport;
     this.#clock = clock;
     this.#beatMs = beatMs;
     this.#boot = Math.floor(clock.now());
+    this.#settledMs = clock.monotonic() + (settleMs ?? LEASE_BEATS * beatMs);
     this.#records = new OwnerRecords(LEASE_BEATS * beatMs);
     this.#view = viewOf(transport.self.id, transport.peers());
     this.#cancels = [
@@ -116,7 +128,11 @@ export class RendezvousDirectory implements Directory {
     const silent = answers.filter((answer) => answer === null).length;
     return {
       status: 'unknown',
-      why: silent === owners.length ? 'no owner of the key answered' : 'an owner has not heard all members',
+      why: this.#isAlone
+        ? 'no other member is known'
+        : silent === owners.length
+          ? 'no owner of the key answered'
+          : 'an owner has not heard all members',
     };
   }
 
@@ -200,12 +216,20 @@ export class RendezvousDirectory implements Directory {
     return writeFound(this.#found(hash, view));
   }
 
+  /** Whether no other member is known: there may be some that were not heard yet. */
+  get #isAlone(): boolean {
+    return this.#view.members?.length === 1;
+  }
+
   #found(hash: HashBits, view: HashBits) {
     const { members, hash: own } = this.#view;
+    const nowMs = this.#clock.monotonic();
     const isComplete =
       members !== null &&
+      !this.#isAlone &&
+      nowMs >= this.#settledMs &&
       hashName(view) === hashName(own) &&
-      this.#records.isComplete(members, own, this.#clock.monotonic());
+      this.#records.isComplete(members, own, nowMs);
     const holders = this.#records.holders(hash);
     // Those that are named cannot deny for those that have no room in the answer.
     const isWhole = holders.length <= MOST_HOLDERS;

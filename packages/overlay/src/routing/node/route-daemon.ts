@@ -17,7 +17,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { fleetKeys, systemClock, type Transport } from '@bloomery/transport';
 import { HttpTransport } from '@bloomery/transport/http';
-import { NatsTransport } from '@bloomery/transport/nats';
+import { type NatsEvent, NatsTransport } from '@bloomery/transport/nats';
 import { planRoutes, type RoutePlanOptions } from '../decisions/route-plan.ts';
 import { RendezvousDirectory } from '../directory/rendezvous-directory.ts';
 import { RouteNode } from '../route-node.ts';
@@ -42,6 +42,8 @@ export interface RouteDaemonOptions {
   readonly degree?: number | undefined;
   readonly intervalMs?: number | undefined;
   readonly beatMs?: number | undefined;
+  /** Told what happens to the connection to the NATS server. */
+  readonly event?: NatsEvent | undefined;
   /** Time between two heartbeats of a link. Default: that of the adapter. */
   readonly heartbeatMs?: number | undefined;
 }
@@ -86,7 +88,15 @@ export class RouteDaemon {
       if (nats !== undefined) {
         // Members on a NATS server need no address to be reached; this one only names the node.
         const address = `http://${encodeURIComponent(id)}.route.invalid`;
-        transport = await NatsTransport.load({ id, secret, fleet, address, server: { url: nats }, limits });
+        transport = await NatsTransport.load({
+          id,
+          secret,
+          fleet,
+          address,
+          server: { url: nats },
+          limits,
+          event: options.event,
+        });
       } else {
         const http = new HttpTransport({ id, secret, peers, limits });
         const server = createServer((request, response) => {
@@ -104,7 +114,12 @@ export class RouteDaemon {
     }
     const clock = systemClock;
     const key = fleetKeys(secret).summary;
-    const directory = new RendezvousDirectory({ transport, clock, beatMs });
+    const directory = new RendezvousDirectory({
+      transport,
+      clock,
+      beatMs,
+      settleMs: nats === undefined ? 0 : undefined,
+    });
     const node = new RouteNode({ transport, clock, plan, key, degree, intervalMs, directory });
     return new RouteDaemon(node, transport, servers, peerPort);
   }
