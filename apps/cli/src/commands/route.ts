@@ -22,6 +22,7 @@ import { networkSvg } from '../routing/network-svg.ts';
 import { comparisonText, simulationText } from '../routing/route-text.ts';
 import { holdSignals } from '../terminal/orderly-end.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
 
 export function register(program: Command): void {
@@ -222,6 +223,9 @@ async function run(options: RunOptions): Promise<void> {
     plan: { objectsPerNode: objects, degree },
     degree,
     intervalMs: interval,
+    event: (level, name, { problem }) => {
+      if (level === 'warn') warn(`${name}${problem === undefined ? '' : `: ${String(problem)}`} (${nats})`);
+    },
   });
   writeLine(`node ${id}: control port ${daemon.control}`);
   const held = holdSignals();

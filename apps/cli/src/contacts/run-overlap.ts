@@ -85,6 +85,11 @@ async function explained(error: IntersectionError, connection: OverlapConnection
         cause: error,
       });
     case 'mismatch':
+      // Two sides that both begin, or that want different results.
+      if (error.message.endsWith('got two'))
+        return new UsageError(`${error.message}; the side that the other one starts must have --serve`, {
+          cause: error,
+        });
       return new UsageError(`${error.message}; both sides or none must have --count`, { cause: error });
     default:
       return new UsageError(`${name} sent something else than a session (${error.message})`, {

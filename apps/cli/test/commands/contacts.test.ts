@@ -251,6 +251,8 @@ describe('overlap', () => {
     expect(run(['overlap', 'ann.txt', ...serve('--count', 'bob.txt')]).stderr).toMatch(
       /--count|before the session was over/,
     );
+    // A program that gives back what it gets is another initiator.
+    expect(run(['overlap', 'ann.txt', '--', 'cat']).stderr).toMatch(/got two; the side .* must have --serve/);
     expect(run(['overlap', 'ann.txt', '--', 'echo', 'hello']).stderr).toContain(
       'answered "hello" instead of a session',
     );

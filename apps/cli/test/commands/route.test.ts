@@ -31,6 +31,38 @@ test('route simulate refuses networks that do not fit, in one line', () => {
   expect(code).toBe(2);
 });
 
+test('route simulate with copies at all nodes has nothing to look for, and says so', () => {
+  const { stdout, code } = bloomery([
+    'route',
+    'simulate',
+    '--nodes',
+    '20',
+    '--replicas',
+    '20',
+    '--queries',
+    '10',
+  ]);
+  expect([stdout.includes('NaN'), code]).toEqual([false, 0]);
+  expect(stdout).toMatch(/found by filters +–/);
+});
+
+test('route run says that its NATS server does not answer, and no key is absent meanwhile', async () => {
+  const secret = join(folder, 'secret of a');
+  writeFileSync(secret, 'a secret of many letters\n');
+  const [control, nats] = await freePorts(2);
+  const words = ['--id', 'a', '--secret-file', secret, '--control', String(control)];
+  const child = startBloomery(['route', 'run', ...words, '--nats', `nats://127.0.0.1:${nats}`]);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.on('data', (bytes) => {
+    said += bytes;
+  });
+  await eventually(() => said.includes('nats-down'));
+  const locate = () => bloomery(['route', 'locate', 'x', '--node', `http://127.0.0.1:${control}`]).stdout;
+  await eventually(() => locate() !== '');
+  expect(locate()).toBe('unknown: no other member is known\n');
+});
+
 test('route compare prints a row for each way, size and rate', () => {
   const { stdout, code } = bloomery([
     'route',
