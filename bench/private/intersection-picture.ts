@@ -31,15 +31,16 @@ export function intersectionPicture(): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="Ann sends her keys as points blinded by a, Bob sends his own blinded by b and the tags of Ann's points blinded by both, and Ann answers which of Bob's points are common.">`,
     `<style>
-svg { font: 14px system-ui, sans-serif; background: #fff; }
+.page { fill: #ffffff; } text { font: 14px system-ui, sans-serif; }
 text { fill: #1c1e21; } .note { fill: #57606a; font-size: 12px; } .title { font-weight: 600; }
 .way { fill: none; stroke: #0969da; stroke-width: 1.6; } .line { stroke: #8c959f; } .tip { fill: #0969da; }
 @media (prefers-color-scheme: dark) {
-  svg { background: #0d1117; } text { fill: #e6edf3; } .note { fill: #9da7b3; }
+  .page { fill: #0d1117; } text { fill: #e6edf3; } .note { fill: #9da7b3; }
   .way { stroke: #58a6ff; } .line { stroke: #6e7681; } .tip { fill: #58a6ff; }
 }
 </style>`,
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="tip" d="M0 0 L8 4 L0 8 Z"/></marker></defs>',
+    `<rect class="page" width="${WIDTH}" height="${height}"/>`,
     ...side(LEFT, 'Ann', 'keys x, secret a'),
     ...side(RIGHT, 'Bob', 'keys y, secret b'),
     ...arrows,

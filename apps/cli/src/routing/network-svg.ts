@@ -25,6 +25,14 @@ const TOP = 46;
 /** Nodes that a ring shows at most. */
 const MOST_ON_RING = 120;
 
+/** The meaning of the colours; those that occur are named below the picture. */
+const LEGEND = [
+  ['start', 'asks'],
+  ['holder', 'holds the key'],
+  ['down', 'does not run'],
+  ['node', 'another node'],
+] as const;
+
 const STYLE = `
   .page { fill: #ffffff } text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-size: 15px; font-weight: 600 }
   .link { stroke: #afb8c1; stroke-width: 1 } .way { stroke: #bc4c00; stroke-width: 3; fill: none }
@@ -64,15 +72,22 @@ export function networkSvg(picture: NetworkPicture): string {
     return `<circle class="${kindOf(node)}" cx="${round(x)}" cy="${round(y)}" r="${r}"><title>${escaped(nodes[node])}</title></circle>`;
   });
   const left = nodes.length - places.size;
+  const kinds = new Set([...places.keys()].map(kindOf));
+  const legend = LEGEND.filter(([kind]) => kinds.has(kind));
+  const width = (SIZE - 40) / LEGEND.length;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIZE} ${SIZE + 20}" width="${SIZE}" height="${SIZE + 20}" role="img" aria-label="${escaped(title)}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIZE} ${SIZE + 30}" width="${SIZE}" height="${SIZE + 30}" role="img" aria-label="${escaped(title)}">`,
     `<style>${STYLE}\n</style>`,
-    `<rect class="page" width="${SIZE}" height="${SIZE + 20}"/>`,
+    `<rect class="page" width="${SIZE}" height="${SIZE + 30}"/>`,
     `<text class="title" x="20" y="28">${escaped(title)}</text>`,
     ...circles,
     ...lines.filter((text) => text !== ''),
     ...dots,
-    ...(left > 0 ? [`<text x="20" y="${SIZE + 8}">${left} nodes further away are not drawn</text>`] : []),
+    ...legend.flatMap(([kind, words], i) => [
+      `<circle class="${kind}" cx="${round(26 + width * i)}" cy="${SIZE + 12}" r="6"/>`,
+      `<text x="${round(38 + width * i)}" y="${SIZE + 17}">${words}</text>`,
+    ]),
+    ...(left > 0 ? [`<text x="20" y="48">${left} nodes further away are not drawn</text>`] : []),
     '</svg>',
     '',
   ].join('\n');

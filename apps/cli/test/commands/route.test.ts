@@ -17,7 +17,11 @@ test('route simulate measures a network and draws it, the same for the same seed
   const figures = JSON.parse(stdout) as Record<string, number>;
   expect(figures).toMatchObject({ wrong: 0, absent: 300 });
   expect(figures.nearShortest / figures.near).toBeGreaterThan(0.98);
-  expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*class="way"[\s\S]*<\/svg>\n$/);
+  const picture = readFileSync(svg, 'utf8');
+  expect(picture).toMatch(/^<svg [\s\S]*class="way"[\s\S]*<\/svg>\n$/);
+  for (const words of ['asks', 'holds the key', 'another node'])
+    expect(picture).toContain(`>${words}</text>`);
+  expect(picture).not.toContain('does not run');
   expect(bloomery(words).stdout).toBe(stdout);
   expect(bloomery([...words, '--seed', '2']).stdout).not.toBe(stdout);
   const churned = JSON.parse(bloomery([...words, '--churn', '10%']).stdout) as Record<string, number>;
