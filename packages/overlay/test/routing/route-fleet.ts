@@ -56,9 +56,16 @@ export class RouteFleet {
   }
 }
 
-/** The program of a node. Keys on its disk are announced at its start. */
-export function routeProgram({ transport, clock, disk }: HostContext, neighbours: Neighbours): RouteNode {
-  const directory = new RendezvousDirectory({ transport, clock, beatMs: 1000 });
+/**
+ * The program of a node. Keys on its disk are announced at its start. Members are a list here, so
+ * nothing has to settle, which would hide the mistakes of an owner that has just started.
+ */
+export function routeProgram(
+  { transport, clock, disk }: HostContext,
+  neighbours: Neighbours,
+  settleMs: number | undefined = 0,
+): RouteNode {
+  const directory = new RendezvousDirectory({ transport, clock, beatMs: 1000, settleMs });
   const node = new RouteNode({ transport, clock, plan: PLAN, intervalMs: 200, directory, neighbours });
   for (const key of (disk.get('keys') as string[] | undefined) ?? []) void node.announce(key);
   return node;

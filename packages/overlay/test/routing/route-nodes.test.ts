@@ -1,5 +1,6 @@
 /** Nodes that announce, locate and withdraw over the simulated network, with cuts and crashes. */
 
+import type { HostContext } from '@bloomery/sim';
 import { rendezvousOrder } from '@bloomery/transport';
 import { hashKey } from 'bloomery';
 import { expect, test } from 'vitest';
@@ -28,7 +29,8 @@ test('a key is found by filters nearby and by the directory elsewhere, and absen
 });
 
 test('a node that has just started, or knows no other member, says "unknown" and not "absent"', async () => {
-  const fleet = new RouteFleet(11, 3, { delayMs: 5 }, () => []);
+  const finding = (context: HostContext) => routeProgram(context, () => [], 3000);
+  const fleet = new RouteFleet(11, 3, { delayMs: 5 }, () => [], finding);
   // Members are heard by now, but there could be others.
   await fleet.pass(500);
   expect((await fleet.during(() => fleet.node(0).locate('nowhere'), 500)).status).toBe('unknown');
