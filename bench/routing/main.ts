@@ -1,12 +1,17 @@
 /**
  * `npm run bench:routing`: networks that find copies by filters. Bytes, hops and shares do not
- * depend on the machine, and are the same for the same seed; only the line about processor time
- * does.
+ * depend on the machine, and are the same for the same seed; only the lines about processor time
+ * do.
  *
  *     npm run bench:routing -- --markdown results/routing.md
+ *     npm run bench:routing -- --markdown results/routing.md --part compare --sizes 10000 --rates 0.01
+ *
+ * With `--markdown`, what a run measures is kept in a file beside the page (`routing.json`), and
+ * the page is made of everything that is kept. So the largest networks, which take minutes each,
+ * can be run one by one.
  */
 
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { AttenuatedBloomFilter } from 'bloomery';
@@ -26,22 +31,60 @@ const { values: options } = parseArgs({
   options: {
     markdown: { type: 'string' },
     nodes: { type: 'string', default: '10000' },
-    sizes: { type: 'string', default: '10,100,1000' },
+    part: { type: 'string', default: 'near,tree,places,churn,compare' },
+    sizes: { type: 'string', default: '10,100,1000,10000' },
+    rates: { type: 'string', default: '0.001,0.01,0.1' },
   },
 });
 const NODES = Number(options.nodes);
 const SIZES = options.sizes.split(',').map(Number);
-const RATES = [0.001, 0.01, 0.1];
+const RATES = options.rates.split(',').map(Number);
 const QUERIES = 2000;
-const lines: string[] = [];
+let lines: string[] = [];
 const cells = (...row: (string | number)[]) => lines.push(`| ${row.join(' | ')} |`);
 const head = (...row: string[]) => {
   cells(...row);
   cells(...row.map(() => '---'));
 };
-/** Writes what is known so far, because the largest networks take minutes. */
+
+interface CompareCell {
+  readonly nodes: number;
+  readonly rate: number;
+  readonly figures: readonly LocationFigures[];
+}
+
+/** Everything that runs have measured. */
+interface Kept {
+  /** The lines of each part but the comparison, and how they were measured. */
+  parts: Record<string, readonly string[]>;
+  cells: CompareCell[];
+  /** How the cells of each size were measured. */
+  runs: Record<string, string>;
+}
+
+const keptPath = options.markdown?.replace(/\.md$/, '.json');
+const kept: Kept =
+  keptPath !== undefined && existsSync(keptPath)
+    ? (JSON.parse(readFileSync(keptPath, 'utf8')) as Kept)
+    : { parts: {}, cells: [], runs: {} };
+
+/** Writes the page from everything that is kept. */
 function save(): void {
-  if (options.markdown) writeFileSync(options.markdown, lines.join('\n'));
+  const page = ['# Routing by filters', '', '`npm run bench:routing` wrote this file. Seeds are fixed.', ''];
+  for (const part of ['near', 'tree', 'places', 'churn']) page.push(...(kept.parts[part] ?? []));
+  page.push(...comparison());
+  if (options.markdown === undefined) return;
+  writeFileSync(keptPath!, `${JSON.stringify(kept)}\n`);
+  writeFileSync(options.markdown, page.join('\n'));
+}
+
+/** Runs something, and says what it took. */
+function timed(work: () => void): string {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  const seconds = ((user + system) / 1e6).toFixed(0);
+  return `${seconds} s of processor time, Node ${process.version}, load ${loadavg()[0].toFixed(1)} at the end.`;
 }
 
 const share = (part: number, all: number) => `${((100 * part) / all).toFixed(2)} %`;
@@ -152,9 +195,28 @@ function churn(): void {
 }
 
 function compare(): void {
-  lines.push('## Filters against distributed hashing', '');
+  for (const nodes of SIZES) {
+    for (const rate of RATES) {
+      const rounds = nodes >= 10_000 ? 2 : 5;
+      const took = timed(() => {
+        const cell = { seed: 1, nodes, objectsPerNode: 50, rate, rounds, questions: 200 };
+        const figures = compareLocation(cell);
+        kept.cells = kept.cells.filter((each) => each.nodes !== nodes || each.rate !== rate);
+        kept.cells.push({ nodes, rate, figures });
+      });
+      kept.runs[`${nodes} ${rate}`] = `${whole(nodes)} nodes, ${100 * rate} %: ${took}`;
+      save();
+    }
+  }
+}
+
+/** The part about distributed hashing. */
+function comparison(): string[] {
+  const cellsInOrder = kept.cells.toSorted((a, b) => a.nodes - b.nodes || a.rate - b.rate);
+  if (cellsInOrder.length === 0) return [];
+  lines = ['## Filters against distributed hashing', ''];
   lines.push(
-    'Nodes of degree 4 with 50 objects each, copies at 1 % of the nodes and at 2 at least. A hop takes 20 ms, a node that is down 500 ms. B/round is the mean over all nodes of what they send; with groups, the leaders send nearly all of it. `bloomery route compare` prints the same.',
+    'Nodes of degree 4 with 50 objects each, copies at 1 % of the nodes and at 2 at least. A hop takes 20 ms, a node that is down 500 ms. B/round is the mean over all nodes of what they send; with groups, the leaders send nearly all of it. 200 questions in each of 5 rounds, or of 2 with 10,000 nodes. `bloomery route compare` prints the same.',
     '',
   );
   head(
@@ -170,35 +232,30 @@ function compare(): void {
     'missed',
     'state B',
   );
-  const crossings: string[] = [];
-  for (const nodes of SIZES)
-    for (const rate of RATES) {
-      const rounds = nodes >= 10_000 ? 2 : 5;
-      const all = compareLocation({ seed: 1, nodes, objectsPerNode: 50, rate, rounds, questions: 200 });
-      for (const f of all)
-        cells(
-          whole(nodes),
-          `${100 * rate} %`,
-          f.name,
-          whole(f.updateBytes),
-          whole(f.questionBytes),
-          f.messages.toFixed(1),
-          f.hops.toFixed(1),
-          f.latencyMs.toFixed(0),
-          f.wrongTurns.toFixed(3),
-          share(f.missed, 1),
-          whole(f.stateBytes),
-        );
-      crossings.push(crossing(nodes, rate, all));
-      save();
-    }
+  for (const { nodes, rate, figures } of cellsInOrder)
+    for (const f of figures)
+      cells(
+        whole(nodes),
+        `${100 * rate} %`,
+        f.name,
+        whole(f.updateBytes),
+        whole(f.questionBytes),
+        f.messages.toFixed(1),
+        f.hops.toFixed(1),
+        f.latencyMs.toFixed(0),
+        f.wrongTurns.toFixed(3),
+        share(f.missed, 1),
+        whole(f.stateBytes),
+      );
   lines.push('', '### Crossing points', '');
   lines.push(
     'Questions per node and round at which two ways cost the same bytes. A dash: one of them is cheaper at every rate.',
     '',
   );
   head('nodes', 'change', 'filters of all nodes = table', 'groups = table', 'filters of all nodes = groups');
-  lines.push(...crossings, '');
+  for (const { nodes, rate, figures } of cellsInOrder) lines.push(crossing(nodes, rate, figures));
+  const runs = cellsInOrder.map(({ nodes, rate }) => `- ${kept.runs[`${nodes} ${rate}`]}`);
+  return [...lines, '', ...runs, ''];
 }
 
 function crossing(nodes: number, rate: number, [filters, groups, table]: readonly LocationFigures[]): string {
@@ -248,7 +305,7 @@ function tree(): void {
 function places(): void {
   lines.push('## The quad-tree', '');
   lines.push(
-    'A region of 32 by 32 cells with 2,000 hosts. In each period every host moves with the given probability; then 1,000 questions are asked before the filters are told. Cost is bytes times hops, per host and period.',
+    'A region of 32 by 32 cells with 2,000 hosts. In each period every host moves with the given probability; then questions are asked, 1,000 over all periods, before the filters are told. There are 500, 50, 5 and 4 periods. Cost is bytes times hops, per host and period.',
     '',
   );
   head(
@@ -264,11 +321,15 @@ function places(): void {
   for (const probability of [0.001, 0.01, 0.1, 0.5]) {
     const world = new PlaceWorld({ seed: 1, depth: 5, hosts: 2000 });
     const sums = { filters: 0, records: 0, shortest: 0, found: 0, filterCost: 0, recordCost: 0 };
-    const [periods, questions] = [4, 1000];
+    // Few moves per period need many periods: a move across the middle costs hundreds of others.
+    const periods = Math.max(4, Math.round(1 / probability / 2));
+    const questions = 1000 * Math.ceil(periods / 1000);
     world.recordCost = 0;
     for (let period = 0; period < periods; period++) {
       world.move(probability);
-      for (let i = 0; i < questions / periods; i++) {
+      // Questions are spread over the periods as evenly as whole numbers allow.
+      const until = Math.floor(((period + 1) * questions) / periods);
+      for (let i = Math.floor((period * questions) / periods); i < until; i++) {
         const from = world.drawCell();
         const host = world.hosts[Math.floor(world.random() * world.hosts.length)];
         const byFilters = world.searchByFilters(from, host.hash);
@@ -287,29 +348,29 @@ function places(): void {
     const gain = (sums.recordCost - sums.filterCost) / questions;
     cells(
       `${100 * probability} %`,
-      whole(filterMoves),
-      whole(recordMoves),
+      filterMoves.toFixed(1),
+      recordMoves.toFixed(1),
       (sums.filters / questions).toFixed(1),
       (sums.records / questions).toFixed(1),
       (sums.shortest / questions).toFixed(1),
       share(sums.found, questions),
       filterMoves > recordMoves
-        ? ((filterMoves - recordMoves) / gain).toFixed(1)
+        ? ((filterMoves - recordMoves) / gain).toFixed(2)
         : 'filters are always cheaper',
     );
   }
   lines.push('');
 }
 
-lines.push('# Routing by filters', '', '`npm run bench:routing` wrote this file.', '');
-for (const part of [near, tree, places, churn, compare]) {
-  part();
+const PARTS: Readonly<Record<string, () => void>> = { near, tree, places, churn };
+for (const part of options.part.split(',')) {
+  if (part === 'compare') {
+    compare();
+    continue;
+  }
+  lines = [];
+  const took = timed(PARTS[part]!);
+  kept.parts[part] = [...lines, took, ''];
   save();
 }
-const { user, system } = process.cpuUsage();
-lines.push(
-  `Seeds are fixed. ${((user + system) / 1e6).toFixed(0)} s of processor time, Node ${process.version}, load ${loadavg()[0].toFixed(1)} at the end.`,
-  '',
-);
-save();
-if (!options.markdown) console.log(lines.join('\n'));
+if (!options.markdown) console.log([...Object.values(kept.parts).flat(), ...comparison()].join('\n'));
