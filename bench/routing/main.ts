@@ -74,7 +74,7 @@ function save(): void {
   for (const part of ['near', 'tree', 'places', 'churn']) page.push(...(kept.parts[part] ?? []));
   page.push(...comparison());
   if (options.markdown === undefined) return;
-  writeFileSync(keptPath!, `${JSON.stringify(kept)}\n`);
+  writeFileSync(keptPath!, `${JSON.stringify(kept, null, 2)}\n`);
   writeFileSync(options.markdown, page.join('\n'));
 }
 
