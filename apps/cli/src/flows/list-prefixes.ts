@@ -12,6 +12,7 @@ import { holdSignals } from '../terminal/orderly-end.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { colors } from '../terminal/terminal.ts';
+import { UsageError } from '../usage-error.ts';
 import type { FlowSource, PacketSink } from './flow-source.ts';
 
 export interface ListPrefixesOptions {
@@ -47,6 +48,11 @@ export async function listPrefixes(source: PacketSource, options: ListPrefixesOp
     await source.read(meter, bar.advance, held.stop);
   } finally {
     bar.stop();
+  }
+  if (!meter.exact && share < LEAST_EPSILON) {
+    throw new UsageError(
+      `--threshold is below the error of counting so many addresses; ask for ${formatShare(LEAST_EPSILON)} or more`,
+    );
   }
   const report = meter.report(share);
   if (json) writeJson(prefixData(report, side, source.undecoded()));

@@ -149,6 +149,29 @@ test('--prefixes lists networks of any size, each with what longer ones leave', 
   expect(bloomery(['flows', path, '--prefixes', 'src', '--by', 'dst']).stderr).toContain('leave --by out');
 });
 
+test('--prefixes refuses a share that its sketch of many addresses cannot tell', () => {
+  // Raw IPv4 headers of 300,000 addresses, which spread over the whole range.
+  const count = 300_000;
+  const capture = Buffer.alloc(24 + 36 * count);
+  capture.set([0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0]);
+  capture.writeUInt32LE(101, 20);
+  for (let i = 0, at = 24; i < count; i++, at += 36) {
+    capture.writeUInt32LE(20, at + 8);
+    capture.writeUInt32LE(20, at + 12);
+    capture.set([0x45, 0, 0, 20], at + 16);
+    capture.writeUInt32BE(Math.imul(i, 0x9e3779b1) >>> 0, at + 28);
+  }
+  const many = join(folder, 'many.pcap');
+  writeFileSync(many, capture);
+  const { code, stderr } = bloomery(['flows', many, '--prefixes', 'src', '--threshold', '0.0001%']);
+  expect([code, stderr]).toEqual([
+    2,
+    'bloomery: error: --threshold is below the error of counting so many addresses; ask for 0.1 % or more\n',
+  ]);
+  const { exact } = JSON.parse(bloomery(['flows', many, '--prefixes', 'src', '--json']).stdout);
+  expect(exact).toBe(false);
+});
+
 test('a later fragment counts for the flow of its first one', () => {
   const writer = new CaptureWriter({ format: 'pcap' });
   const head = (id: number, flags: number) =>

@@ -128,3 +128,15 @@ test('PrefixMeter counts the other side, packets, bytes on the wire, and IPv6 ap
   expect(() => of({ exactAddresses: 0 })).toThrow('Cannot use exactAddresses');
   expect(() => meterOf(packets).report(0)).toThrow('expected a share above 0');
 });
+
+test('PrefixMeter refuses a share below the error of its sketch, which would list noise', () => {
+  const random = new Random(12);
+  const packets = Array.from({ length: 20_000 }, () => ({ address: random.bits() >>> 0, bytes: 1000 }));
+  const meter = meterOf(packets, { exactAddresses: 1000, epsilon: 0.01 });
+  expect(meter.exact).toBe(false);
+  expect(meter.report(0.01).prefixes.length).toBeLessThan(300);
+  expect(() => meter.report(1e-9)).toThrow(
+    'Cannot list prefixes: expected a share of at least 0.01, the error of the sketch, got 1e-9',
+  );
+  expect(meterOf(packets).report(1e-9).exact).toBe(true);
+});

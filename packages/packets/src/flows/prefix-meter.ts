@@ -71,6 +71,11 @@ export class PrefixMeter {
     this.#delta = delta;
   }
 
+  /** Whether every address was counted exactly so far. */
+  get exact(): boolean {
+    return this.#sketch === null;
+  }
+
   /** Decodes the packets of a batch and counts them. */
   addPackets(batch: PacketBatch, decoder: HeaderDecoder): void {
     if (this.#headers === null || this.#headers.capacity < batch.count) {
@@ -100,10 +105,19 @@ export class PrefixMeter {
     }
   }
 
-  /** The prefixes with at least this share of the total beside longer ones. */
+  /**
+   * The prefixes with at least this share of the total beside longer ones. When it is not exact, a
+   * share below `epsilon` is a RangeError: the noise of the sketch would pass for prefixes, of
+   * every length, and with a thousandth of `epsilon` there are 2^32 of them.
+   */
   report(share: number): PrefixReport {
     if (!(share > 0 && share <= 1)) {
       throw new RangeError(`Cannot list prefixes: expected a share above 0 and at most 1, got ${share}`);
+    }
+    if (!this.exact && share < this.#epsilon) {
+      throw new RangeError(
+        `Cannot list prefixes: expected a share of at least ${this.#epsilon}, the error of the sketch, got ${share}`,
+      );
     }
     if (this.#sketch !== null) this.#pour();
     const sketch = this.#sketch;
