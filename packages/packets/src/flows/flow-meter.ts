@@ -126,8 +126,9 @@ export class FlowMeter {
   }
 
   /**
-   * Decodes the packets of a batch and counts them: the same as `decoder.decode` and `add`, in less
-   * than half of the time where packets are usual (kernel/packet-stager.ts).
+   * Decodes the packets of a batch and counts them: the same as `decoder.decode` and `add`, in about
+   * three quarters of the CPU time, reading included, where packets are usual
+   * (bench/results/packets.md, kernel/packet-stager.ts).
    */
   addPackets(batch: PacketBatch, decoder: HeaderDecoder): void {
     const stager = decoder.isPlain ? this.#stager : null;
