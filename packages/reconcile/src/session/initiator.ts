@@ -139,7 +139,8 @@ export class Initiator implements Role {
   }
 
   #list(reader: ByteReader, active: HashedKeys): void {
-    const list = decodeSortedList(reader, this.#there);
+    // Every value takes a byte or more, so that few bytes cannot make long lists.
+    const list = decodeSortedList(reader, Math.min(this.#there, reader.left));
     const found = this.#own.find(active, idsOfPrefixes(list.values, list.bits), list.bits);
     const match = matchList(found, active.size);
     const bits = Math.ceil(Math.log2(this.#there + 1));

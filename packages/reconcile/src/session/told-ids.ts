@@ -10,9 +10,6 @@ import { LIST_BITS } from '../wire/message-types.ts';
 import { encodeSortedList, hasTwice } from '../wire/sorted-list.ts';
 import { prefixOf } from './hash-list.ts';
 
-/** Spare bits: one session in 16 has to take all bits of the ids. */
-const SPARE_BITS = 4;
-
 /**
  * The list that tells the responder its keys. `ids` are halves in turn, upper and lower. We hold
  * `size` keys, `ours` are the numbers of those that the responder lacks, and `find` finds our keys.
@@ -27,7 +24,8 @@ export function encodeToldIds(
 ): Uint8Array | null {
   const whole = Math.min(LIST_BITS, idBits);
   const count = ids.length / 2;
-  const short = Math.ceil(Math.log2(size + count + 1) + Math.log2(count + 1)) + SPARE_BITS;
+  // With 4 spare bits, one session in 16 has to take all bits of the ids.
+  const short = Math.ceil(Math.log2(size + count + 1) + Math.log2(count + 1)) + 4;
   for (const bits of short < whole ? [short, whole] : [whole]) {
     const values = prefixesOf(ids, bits);
     const isClear = !hasTwice(values) && find(ids, bits).every((k) => k === NOT_FOUND || ours.has(k));

@@ -201,6 +201,18 @@ test('declared sizes allocate nothing', () => {
   expect(() => responder().receive(Uint8Array.of(1, ...new Uint8Array(7).fill(128), 64))).toThrow(/2\^48/);
 });
 
+test('a list with less than a byte per value, and counters that are cut, are refused', () => {
+  const initiator = () => new Reconciler(PAIRS[1].a, { role: 'initiator', random: new Uint8Array(8) });
+  const told = (...body: number[]) => {
+    const session = initiator();
+    session.pull();
+    session.receive(Uint8Array.of(2, body.length, ...body));
+  };
+  // 20 values of 52 bits in 10 bytes: each is a gap of 0 in one bit.
+  expect(() => told(8, 0, 52, 0, 20, ...new Uint8Array(7))).toThrow('at most');
+  expect(() => told(24, 0, 0, ...new Uint8Array(20))).toThrow('expected 256 more bytes, got 20');
+});
+
 test('a filter that lets all keys pass, and says nothing, is answered once', () => {
   const session = new Reconciler(PAIRS[1].b, { role: 'responder', random: new Uint8Array(8), maxBytes: 1e6 });
   session.receive(helloOf([0xdc, 0x0b])); // 1500 keys
