@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeZipfCapture } from '@bloomery/testkit/captures/zipf-capture';
 import { eventually } from '@bloomery/testkit/eventually';
@@ -82,6 +82,25 @@ test('flows --interval prints its lists without a bar between them', async () =>
     '50,000 packets, ',
   ]);
   expect(shown).not.toMatch(/reading/);
+});
+
+test('flows --live draws the state of a pipe again and again, and Ctrl-C leaves the answer', async () => {
+  const path = join(folder, 'live.pcap');
+  writeZipfCapture({ path, packets: 20_000, flows: 50, order: 'mixed', seed: 4 });
+  const middle = Math.floor(statSync(path).size / 2);
+  type(
+    `clear; (head -c ${middle} live.pcap; until [ -e go ]; do sleep 0.1; done; tail -c +${middle + 1} live.pcap; sleep 99) | bloomery flows --live --top 2`,
+  );
+  const first = await screen(/^[\d,]+ packets, .* in \d+ flows/m);
+  expect(first).not.toMatch(/^20,000 packets/m);
+  expect(first).toContain('exact: every flow was counted');
+  writeFileSync(join(folder, 'go'), '');
+  const second = await screen(/^20,000 packets, /m);
+  expect(second.match(/ (tcp|udp) *$/gm)).toHaveLength(2);
+  expect(second).not.toMatch(/^>/m);
+  tmux('send-keys', 'C-c');
+  // The shell comes back with its own screen, and the last list is on it.
+  expect(await screen(/^>/m)).toMatch(/^20,000 packets, [\s\S]* (tcp|udp)\n\s*> *$/m);
 });
 
 test('errors are red on a terminal, and not with NO_COLOR', async () => {
