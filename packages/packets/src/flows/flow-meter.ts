@@ -126,8 +126,8 @@ export class FlowMeter {
   }
 
   /**
-   * Decodes the packets of a batch and counts them: the same as `decoder.decode` and `add`, in about
-   * three quarters of the CPU time, reading included, where packets are usual
+   * Decodes the packets of a batch and counts them: the same as `decoder.decode` and `add`. Where
+   * packets are usual, it takes about three quarters of the CPU time, reading included
    * (bench/results/packets.md, kernel/packet-stager.ts).
    */
   addPackets(batch: PacketBatch, decoder: HeaderDecoder): void {
