@@ -40,7 +40,7 @@ function rounds(n: number): { sessions: number; best: number } {
   if (options.quick) return { sessions: n > 1000 ? 9 : 21, best: 5 };
   if (n <= 1000) return { sessions: 301, best: 101 };
   if (n <= 10_000) return { sessions: 101, best: 21 };
-  return n <= 100_000 ? { sessions: 11, best: 3 } : { sessions: 3, best: 1 };
+  return n <= 100_000 ? { sessions: 11, best: 3 } : { sessions: 5, best: 3 };
 }
 
 function differences(n: number): number[] {
