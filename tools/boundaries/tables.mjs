@@ -35,7 +35,11 @@ export const SYSTEM_RANK = 2;
  * Imports between packages of the same rank.
  * @type {Record<string, string[]>}
  */
-export const SIDEWAYS = { sim: ['transport'], delivery: ['reconcile'], cli: ['papers'] };
+export const SIDEWAYS = {
+  sim: ['transport'],
+  delivery: ['reconcile', 'transport', 'files', 'sim'],
+  cli: ['papers'],
+};
 
 /**
  * The rooms of each package, from low to high. Rooms in one inner list have the same level and do
@@ -91,6 +95,7 @@ export const ROOMS = {
     'resumable-reconciler.ts',
     'streams',
   ],
+  delivery: ['delivery-error.ts', 'math', ['sketches', 'codes'], 'simulation'],
   console: ['page', 'plotting', 'shell', 'engine', ['plan', 'inside', 'papers', 'node']],
   cache: [
     'policy',
