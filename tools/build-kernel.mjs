@@ -48,6 +48,12 @@ modules.push(
     entry: 'traceback/digests.ts',
     target: 'traceback/digests/digests-binary.ts',
   },
+  {
+    name: 'blocks',
+    home: 'packages/delivery',
+    entry: 'codes/blocks.ts',
+    target: 'codes/kernel/blocks-binary.ts',
+  },
 );
 const check = process.argv.includes('--check');
 const wanted = process.argv.slice(2).filter((argument) => argument !== '--check');
