@@ -168,7 +168,8 @@ export class MinWiseSketch {
   }
 
   #hashCheck(): number {
-    return hashKey('min-wise sketch', this.#options).low;
+    const { low } = hashKey('min-wise sketch', this.#options);
+    return low;
   }
 
   #checkSameHash(other: MinWiseSketch): void {
