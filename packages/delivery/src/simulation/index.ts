@@ -1,0 +1,9 @@
+/** Simulations of deliveries, deterministic by seed. */
+
+export {
+  STRATEGIES,
+  type Strategy,
+  simulateTransfer,
+  type TransferResult,
+  type TransferSettings,
+} from './partial-transfer.ts';
