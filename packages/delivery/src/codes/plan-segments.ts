@@ -6,7 +6,7 @@
 import { MOST_BLOCKS } from './symbol-code.ts';
 
 /** Blocks of a segment by default: 64 MiB in blocks of 16 KiB. */
-export const SEGMENT_BLOCKS = 4096;
+const SEGMENT_BLOCKS = 4096;
 
 export interface Segment {
   readonly from: number;

@@ -21,9 +21,9 @@ import { type DegreeDistribution, robustSoliton } from '../math/robust-soliton.t
 
 /** The most blocks of one code. Larger content is cut into segments (`planSegments`). */
 export const MOST_BLOCKS = 8192;
-export const MOST_BLOCK_BYTES = 2 ** 20;
+const MOST_BLOCK_BYTES = 2 ** 20;
 /** Ids end here. */
-export const ID_END = 2 ** 32;
+const ID_END = 2 ** 32;
 
 export interface CodeShape {
   /** Bytes of the content. */

@@ -92,12 +92,12 @@ test('holders of parts recode for each other, and the same decoder takes their s
     const { content, code, symbol } = codedContent(200 * 32, 32, seed);
     const random = new Random(seed);
     const draw = () => random.bits() / 2 ** 32;
-    // 240 symbols in the system; the holder has 170, the receiver 150 and 80 of them in common.
-    const ids = Array.from({ length: 240 }, (_, i) => (i % 3 === 0 ? i % 200 : 1000 + 31 * i));
+    // 270 symbols in the system; the holder has 190, the receiver 170 and 90 of them in common.
+    const ids = Array.from({ length: 270 }, (_, i) => (i % 3 === 0 ? i % 200 : 1000 + 31 * i));
     const holder = new SymbolDecoder(code);
     const receiver = new SymbolDecoder(code);
-    for (const id of ids.slice(0, 170)) holder.add(symbol(id));
-    for (const id of ids.slice(90)) receiver.add(symbol(id));
+    for (const id of ids.slice(0, 190)) holder.add(symbol(id));
+    for (const id of ids.slice(100)) receiver.add(symbol(id));
     const held = holder.heldIds();
     let sent = 0;
     while (receiver.solve() > 0) {

@@ -49,7 +49,7 @@ export interface TransferSettings {
   readonly needed?: number;
   /** Rate of the receiver's filter, 0.01 by default. */
   readonly falsePositiveRate?: number;
-  /** The receiver reports an estimate for each gain of this share of the blocks: 0.01 by default. */
+  /** Gain of the receiver, as a share of the blocks, after which it reports again: 0.01. */
   readonly report?: number;
   /** The transfer counts as endless after this many symbols for each one needed: 50 by default. */
   readonly patience?: number;
