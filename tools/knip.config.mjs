@@ -87,6 +87,7 @@ export default {
         'queues/{real,sweep,figures}.ts',
         'multicast/figure.ts',
         'traceback/lane.ts',
+        'delivery/{codes,strategies,figures}.ts',
         'cache/digests.mjs',
         'console/page.mjs',
         'packets/capture.mjs',
