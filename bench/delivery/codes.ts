@@ -34,8 +34,8 @@ async function run(isQuick: boolean, file: string | undefined): Promise<void> {
     [
       [100, 1000],
       [1000, 1000],
-      [2000, 500],
-      [4000, 300],
+      [2000, 300],
+      [4000, 200],
     ] as const
   ).map(([blocks, trials]) => progress(measureOverheads(blocks, isQuick ? trials / 10 : trials)));
   const peers = [

@@ -17,7 +17,7 @@ import { containmentVariance, MinWiseSketch } from '@bloomery/delivery/sketches'
 
 const HELP = `npm run bench:delivery-strategies -- [options]
 
-  --quick            500 blocks and fewer seeds: some seconds
+  --quick            500 blocks and fewer seeds: half a minute
   --markdown FILE    write the tables
   --json FILE        write the transfers, for delivery-figures
   --help`;
@@ -58,7 +58,7 @@ interface Cell {
 }
 
 if (options.help) console.log(HELP);
-else run(options.quick ? 500 : 2000, options.quick ? 3 : 20);
+else run(options.quick ? 500 : 1000, options.quick ? 3 : 10);
 
 function run(blocks: number, seeds: number): void {
   const cells: Cell[] = [];
