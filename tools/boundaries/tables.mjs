@@ -95,7 +95,17 @@ export const ROOMS = {
     'resumable-reconciler.ts',
     'streams',
   ],
-  delivery: ['delivery-error.ts', 'math', ['sketches', 'codes'], 'simulation'],
+  delivery: [
+    'delivery-error.ts',
+    'math',
+    ['sketches', 'codes'],
+    'simulation',
+    'decisions',
+    'wire',
+    'store',
+    'serve',
+    'fetch',
+  ],
   console: ['page', 'plotting', 'shell', 'engine', ['plan', 'inside', 'papers', 'node']],
   cache: [
     'policy',
