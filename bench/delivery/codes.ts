@@ -3,62 +3,95 @@
  * is made of and beside the codes of npm, and how many symbols it needs.
  */
 
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type CodeRates, measureCode, measureOverheads, type Overheads } from './measure-code.ts';
-import { measureLuby, measureRaptorQ, measureWithBlocks, type PeerRates } from './measure-peers.ts';
+import { measureLuby, measureOurs, measureRaptorQ, type PeerRates } from './measure-peers.ts';
 
 const HELP = `npm run bench:delivery-codes -- [options]
 
+  --part NAME        rates, overheads or peers; all by default
   --quick            fewer rounds and trials: half a minute
+  --json FILE        keep the figures, and those of parts that are not measured now
   --markdown FILE    write the tables
   --help`;
 
+const PARTS = ['rates', 'overheads', 'peers'] as const;
+type Part = (typeof PARTS)[number];
+
+/** The figures of a part, with the load beside them. */
+interface Measured<T> {
+  readonly rows: readonly T[];
+  readonly load: string;
+  readonly rounds: number;
+}
+
+interface Figures {
+  rates?: Measured<CodeRates>;
+  overheads?: Measured<Overheads>;
+  peers?: Measured<PeerRates>;
+}
+
 const { values: options } = parseArgs({
   options: {
+    part: { type: 'string' },
     quick: { type: 'boolean', default: false },
+    json: { type: 'string' },
     markdown: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
 if (options.help) console.log(HELP);
-else await run(options.quick, options.markdown);
+else await run(PARTS.filter((part) => options.part === undefined || options.part === part));
 
-async function run(isQuick: boolean, file: string | undefined): Promise<void> {
-  const before = loadavg()[0].toFixed(1);
-  const rounds = isQuick ? 1 : 5;
-  const rates = [1000, 2000, 4000].map((blocks) => progress(measureCode(blocks, 'auto', rounds)));
-  rates.push(progress(measureCode(1000, 'javascript', rounds)));
-  const overheads = (
-    [
-      [100, 1000],
-      [1000, 1000],
-      [2000, 300],
-      [4000, 200],
-    ] as const
-  ).map(([blocks, trials]) => progress(measureOverheads(blocks, isQuick ? trials / 10 : trials)));
-  const peers = [
-    progress(measureWithBlocks(1000)),
-    progress(await measureRaptorQ(1000)),
-    progress(measureLuby(1000, 1024)),
-  ];
+async function run(parts: readonly Part[]): Promise<void> {
+  const { quick, json, markdown } = options;
+  const figures: Figures =
+    json !== undefined && existsSync(json) ? (JSON.parse(readFileSync(json, 'utf8')) as Figures) : {};
+  const rounds = quick ? 1 : 5;
+  if (parts.includes('rates'))
+    figures.rates = await measured(rounds, () => [
+      ...[1000, 2000, 4000].map((blocks) => progress(measureCode(blocks, 'auto', rounds))),
+      progress(measureCode(1000, 'javascript', rounds)),
+    ]);
+  if (parts.includes('overheads'))
+    figures.overheads = await measured(1, () =>
+      [
+        { blocks: 100, trials: 1000 },
+        { blocks: 1000, trials: 500 },
+        { blocks: 2000, trials: 150 },
+        { blocks: 4000, trials: 100 },
+      ].map(({ blocks, trials }) => progress(measureOverheads(blocks, quick ? trials / 10 : trials))),
+    );
+  if (parts.includes('peers'))
+    figures.peers = await measured(1, async () => [
+      progress(measureOurs(1000, false)),
+      progress(measureOurs(1000, true)),
+      progress(await measureRaptorQ(1000)),
+      progress(measureLuby(1000, 1024)),
+    ]);
   const text = [
     '# The fountain code of deliveries',
     '',
-    'Written by `npm run bench:delivery-codes -- --markdown results/delivery-codes.md`.',
-    '',
-    `${cpus()[0].model.trim()}, ${cpus().length} cores, Node ${process.versions.node}; load ${before} at the start and ${loadavg()[0].toFixed(1)} at the end. Times are`,
-    `processor time; rates are megabytes of content per second of it, medians of ${rounds} rounds.`,
-    '',
-    ...ratesTable(rates),
-    '',
-    ...overheadTable(overheads),
-    '',
-    ...peersTable(peers),
+    'Written by `npm run bench:delivery-codes -- --json results/delivery-codes.json --markdown results/delivery-codes.md`, whose parts may run',
+    `one by one. ${cpus()[0].model.trim()}, ${cpus().length} cores, Node ${process.versions.node}. Rates are megabytes of content per second of processor time.`,
+    ...(figures.rates ? ['', ...ratesTable(figures.rates)] : []),
+    ...(figures.overheads ? ['', ...overheadTable(figures.overheads)] : []),
+    ...(figures.peers ? ['', ...peersTable(figures.peers)] : []),
   ].join('\n');
   console.log(text);
-  if (file !== undefined) writeFileSync(file, `${text}\n`);
+  if (markdown !== undefined) writeFileSync(markdown, `${text}\n`);
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures)}\n`);
+}
+
+async function measured<T>(
+  rounds: number,
+  work: () => readonly T[] | Promise<readonly T[]>,
+): Promise<Measured<T>> {
+  const before = loadavg()[0].toFixed(1);
+  const rows = await work();
+  return { rows, rounds, load: `load ${before} at the start and ${loadavg()[0].toFixed(1)} at the end` };
 }
 
 function progress<T>(measured: T): T {
@@ -67,46 +100,59 @@ function progress<T>(measured: T): T {
   return measured;
 }
 
-function ratesTable(rates: readonly CodeRates[]): string[] {
+function ratesTable({ rows, load, rounds }: Measured<CodeRates>): string[] {
   return [
     '## Encoding and decoding beside their sums',
     '',
     'Blocks of 16 KiB. "One sum" adds one block to another, in as much memory, by the same kernel. The goal is half of that rate,',
     'divided by the mean degree. Encoding makes symbols and copies them out; decoding copies coded symbols in, until all blocks can',
-    'be read in its memory.',
+    `be read in its memory. Medians of ${rounds} rounds, ${load}.`,
     '',
     '| blocks | kernel | mean degree | one sum, MB/s | encode, MB/s | of one sum / degree | decode, MB/s | of one sum / degree | sums per block | symbols more |',
     '|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|',
-    ...rates.map(({ blocks, kernel, meanDegree, sums, encode, decode, sumsPerBlock, overhead }) => {
-      const ideal = sums / meanDegree;
-      const cells = [
-        blocks.toLocaleString('en'),
+    ...rows.map(
+      ({
+        blocks,
         kernel,
-        meanDegree.toFixed(2),
-        Math.round(sums).toLocaleString('en'),
-        Math.round(encode).toLocaleString('en'),
-        (encode / ideal).toFixed(2),
-        Math.round(decode).toLocaleString('en'),
-        (decode / ideal).toFixed(2),
-        sumsPerBlock.toFixed(1),
-        percent(overhead),
-      ];
-      return `| ${cells.join(' | ')} |`;
-    }),
+        meanDegree,
+        sums,
+        encode,
+        decode,
+        encodeShare,
+        decodeShare,
+        sumsPerBlock,
+        overhead,
+      }) => {
+        const cells = [
+          blocks.toLocaleString('en'),
+          kernel,
+          meanDegree.toFixed(2),
+          Math.round(sums).toLocaleString('en'),
+          Math.round(encode).toLocaleString('en'),
+          encodeShare.toFixed(2),
+          Math.round(decode).toLocaleString('en'),
+          decodeShare.toFixed(2),
+          sumsPerBlock.toFixed(1),
+          percent(overhead),
+        ];
+        return `| ${cells.join(' | ')} |`;
+      },
+    ),
   ];
 }
 
-function overheadTable(overheads: readonly Overheads[]): string[] {
+function overheadTable({ rows, load }: Measured<Overheads>): string[] {
   const shares = [0, 0.005, 0.01, 0.02, 0.03];
   return [
     '## Symbols that suffice',
     '',
     'Coded symbols alone, another key in each trial. The share of trials in which this many symbols more than blocks gave the',
     'content; the others asked for more and succeeded. Then the number of symbols more: mean, 99 of 100 trials, the worst.',
+    `Symbols are counted, not timed; ${load}.`,
     '',
     `| blocks | trials | ${shares.map((share) => `${(100 * share).toFixed(1)} % more`).join(' | ')} | mean | 99 % | worst |`,
     `|---:|---:|${shares.map(() => '---:|').join('')}---:|---:|---:|`,
-    ...overheads.map(({ blocks, trials, extra }) => {
+    ...rows.map(({ blocks, trials, extra }) => {
       const within = shares.map((share) => {
         const enough = extra.filter((more) => more <= Math.floor(share * blocks)).length;
         return percent(enough / trials);
@@ -126,16 +172,17 @@ function overheadTable(overheads: readonly Overheads[]): string[] {
   ];
 }
 
-function peersTable(peers: readonly PeerRates[]): string[] {
+function peersTable({ rows, load }: Measured<PeerRates>): string[] {
   return [
     '## Beside the codes of npm',
     '',
-    'One run each, encoder and decoder with all that they set up. raptorq gives its packets at once, blocks first; luby-transform',
+    `One run each, ${load}.`,
+    'Encoder and decoder with all that they set up. raptorq gives its packets at once, blocks first; luby-transform',
     'compresses first, which random content makes useless, and its decoder is too slow for more than a megabyte.',
     '',
     '| code | content | received | encode, MB/s | decode, MB/s | symbols more |',
     '|---|---|---|---:|---:|---:|',
-    ...peers.map(({ name, blocks, blockBytes, what, encode, decode, overhead }) => {
+    ...rows.map(({ name, blocks, blockBytes, what, encode, decode, overhead }) => {
       const content = `${blocks.toLocaleString('en')} × ${blockBytes.toLocaleString('en')} bytes`;
       return `| ${name} | ${content} | ${what} | ${rate(encode)} | ${rate(decode)} | ${percent(overhead)} |`;
     }),

@@ -23,6 +23,9 @@ export interface CodeRates {
   readonly sums: number;
   readonly encode: number;
   readonly decode: number;
+  /** Both as shares of the sums of the same round, divided by the mean degree. */
+  readonly encodeShare: number;
+  readonly decodeShare: number;
   /** Sums of a decoding, for each block. */
   readonly sumsPerBlock: number;
   /** Symbols of a decoding beyond the blocks, as a share. */
@@ -80,6 +83,8 @@ export function measureCode(blocks: number, kernel: BlockKernel, rounds: number)
       });
   }
   const middle = (name: keyof (typeof taken)[0]) => median(taken.map((one) => one[name]));
+  const share = (name: 'encode' | 'decode') =>
+    median(taken.map((one) => (one[name] * meanDegree) / one.sums));
   return {
     blocks,
     kernel: used,
@@ -87,6 +92,8 @@ export function measureCode(blocks: number, kernel: BlockKernel, rounds: number)
     sums: middle('sums'),
     encode: middle('encode'),
     decode: middle('decode'),
+    encodeShare: share('encode'),
+    decodeShare: share('decode'),
     sumsPerBlock: middle('perBlock'),
     overhead: middle('overhead'),
   };
