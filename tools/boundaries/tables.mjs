@@ -99,12 +99,12 @@ export const ROOMS = {
     'delivery-error.ts',
     'math',
     ['sketches', 'codes'],
-    'simulation',
     'decisions',
     'wire',
     'store',
     'serve',
     'fetch',
+    'simulation',
   ],
   console: ['page', 'plotting', 'shell', 'engine', ['plan', 'inside', 'papers', 'node']],
   cache: [

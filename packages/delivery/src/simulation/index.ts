@@ -7,3 +7,4 @@ export {
   type TransferResult,
   type TransferSettings,
 } from './partial-transfer.ts';
+export { type SwarmResult, type SwarmSettings, simulateSwarm } from './swarm.ts';
