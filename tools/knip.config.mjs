@@ -87,7 +87,7 @@ export default {
         'queues/{real,sweep,figures}.ts',
         'multicast/figure.ts',
         'traceback/lane.ts',
-        'delivery/{codes,strategies,figures}.ts',
+        'delivery/{codes,strategies,swarm,figures}.ts',
         'cache/digests.mjs',
         'console/page.mjs',
         'packets/capture.mjs',

@@ -54,9 +54,12 @@ const START_MS = 500;
 /** A node looks again after this time, because pauses end without an event. */
 const LOOK_MS = 250;
 
-export async function simulateSwarm(settings: SwarmSettings): Promise<SwarmResult> {
+export async function simulateSwarm(
+  settings: SwarmSettings,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<SwarmResult> {
   const swarm = new Swarm(settings);
-  await swarm.simulation.run({ untilMs: settings.untilMs ?? 3_600_000 });
+  await swarm.simulation.run({ ...options, untilMs: settings.untilMs ?? 3_600_000 });
   return swarm.result();
 }
 
