@@ -39,3 +39,8 @@ test('a node alone loads the file from the origin in the time of one download', 
   // It begins within half a second, and waits for a request and a block.
   expect(result.doneMs[0] as number).toBeLessThan(result.oneDownloadMs + 600);
 });
+
+test('a simulated fleet ends by its signal', async () => {
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(simulateSwarm(SETTINGS, { signal })).rejects.toThrow('enough');
+});
