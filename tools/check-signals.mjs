@@ -66,6 +66,13 @@ const EXCEPTIONS = {
   '@bloomery/files': {
     replaceFile: 'a file that is being replaced is the old one or the new one, never half of each',
   },
+  '@bloomery/delivery': {
+    'BlockServer.start': 'listens on a port; disposing of it ends it',
+    'SeededFile.read': 'one read of a block; the server that asked for it limits the time',
+    'SharedFile.read': 'one read of a block; the server that asked for it limits the time',
+    'WholeFile.close': CLOSING,
+    'WholeFile.read': 'one read of a block; the server that asked for it limits the time',
+  },
   '@bloomery/overlay': {
     'Directory.change': DEADLINE,
     'Directory.find': DEADLINE,
