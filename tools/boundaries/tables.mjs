@@ -175,6 +175,7 @@ export const ROOMS = {
       'tracing',
       'queues',
       'routing',
+      'delivery',
     ],
     ['selftest', 'demo', 'fleet', 'simulating', 'layering'],
     'commands',

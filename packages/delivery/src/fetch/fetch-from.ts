@@ -46,7 +46,10 @@ export async function fetchFrom(
       `Cannot fetch a file: expected a SHA-256 of 64 digits 0-9a-f, got ${JSON.stringify(digest)} (digest)`,
     );
   const present = await presentFile(path, digest, force, signal);
-  if (present !== null) return present;
+  if (present !== null) {
+    options.done?.(present);
+    return present;
+  }
   const file = await PartialFile.open(path, digest, signal);
   const job = new FetchJob({ ...options, file, peers, origin, server });
   options.started?.(() => job.report);

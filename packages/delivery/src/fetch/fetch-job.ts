@@ -56,6 +56,8 @@ export class FetchJob implements SharedFile {
   readonly #stop = new AbortController();
   readonly #event: DeliveryEvent;
   readonly #random: () => number;
+  /** Whether peers may come later: from the DNS, or from a message broker. */
+  readonly #mayGetPeers: boolean;
   readonly #client: RangeClient;
   readonly #group: PeerGroup;
   readonly #hypotheses = new Hypotheses();
@@ -81,6 +83,7 @@ export class FetchJob implements SharedFile {
     this.digest = file.digest;
     this.#file = file;
     this.#origin = origin;
+    this.#mayGetPeers = 'members' in peers;
     this.#limits = { ...FETCH_LIMITS, ...options.limits };
     this.#event = event;
     this.#random = options.random ?? Math.random;
@@ -593,7 +596,7 @@ export class FetchJob implements SharedFile {
 
   #checkPatience(): void {
     const waited = performance.now() - this.#lastBlock;
-    const hasSource = this.asksOrigin || this.#group.all.length > 0;
+    const hasSource = this.asksOrigin || this.#mayGetPeers || this.#group.all.length > 0;
     if (hasSource && waited < this.#limits.patienceMs) return;
     if (this.#originProblem !== null && this.#group.all.length === 0) throw this.#originProblem;
     const reasons = [
