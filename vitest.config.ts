@@ -22,9 +22,10 @@ const notQuick = [
   'packages/cache/test/{chaos,clients,faults,fleet,node}/**',
   'packages/files/test/locks/**',
   'packages/overlay/test/routing/processes.test.ts',
+  'packages/delivery/test/processes/**',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
   'apps/cli/test/{in-place/kill.test.ts,inputs/**,mail/**,packed/**,terminal/**,text/**,tracing/**}',
-  'apps/cli/test/commands/{add,build,cache,cache-demo,cache-group-find,check,combine,convert,digestd,halve,join,layer,papers,plan,route,selftest,sign,similar,similar-text,simulate,verify}.test.ts',
+  'apps/cli/test/commands/{add,build,cache,cache-demo,cache-group-find,check,combine,convert,digestd,fetch,halve,join,layer,papers,plan,route,selftest,sign,similar,similar-text,simulate,verify}.test.ts',
   'packages/cache/src/node/log/access-log.test.ts',
   // A program, a browser or a word list that `npm ci` does not bring: openssl, Chromium,
   // dictionaries, another version of Node.
