@@ -12,7 +12,7 @@ export interface FileShape {
 }
 
 const LEAST_BLOCK = 64 * 1024;
-export const MOST_BLOCK = 1024 * 1024;
+const MOST_BLOCK = 1024 * 1024;
 const USUAL_BLOCKS = 512;
 export const MOST_BLOCKS = 2 ** 18;
 /** 256 GiB. */

@@ -21,7 +21,7 @@ import {
 } from '../../src/index.ts';
 
 /** Times that suit loopback. */
-export const QUICK_LIMITS: Partial<FetchLimits> = { stallMs: 2000, patienceMs: 20_000, settleMs: 500 };
+const QUICK_LIMITS: Partial<FetchLimits> = { stallMs: 2000, patienceMs: 20_000, settleMs: 500 };
 
 export class SwarmLab implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'delivery-'));
