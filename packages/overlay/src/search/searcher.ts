@@ -20,6 +20,7 @@ import {
   type FetchedDocument,
   readDocuments,
   readPaths,
+  writeDocuments,
   writeHolding,
   writeWish,
 } from './wire/document-message.ts';
@@ -264,7 +265,8 @@ class Search {
     const wish = { handles, keys: this.#query.keys };
     let documents: readonly FetchedDocument[];
     if (address === null) {
-      documents = await group.folder.fetch(wish);
+      // The own folder takes the way of the others, so that its names are cleaned as well.
+      documents = readDocuments(writeDocuments(await group.folder.fetch(wish)));
     } else {
       this.#fetched.add(source);
       const body = writeWish(wish);

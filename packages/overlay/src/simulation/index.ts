@@ -17,4 +17,5 @@ export {
   type Walk,
   type WorldPicture,
 } from './route-world.ts';
+export { type SearchPeer, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 export { type TreeSearch, TreeWorld, type TreeWorldOptions } from './tree-world.ts';

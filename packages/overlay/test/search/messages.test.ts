@@ -110,8 +110,8 @@ test.each(MESSAGES)('a %s with a flipped bit, and random bytes, are read or refu
 });
 
 test('a declared count above the bytes at hand is refused before anything is allocated', () => {
-  const huge = new CompactWriter(1).count(1).count(1).byte(0).count(64).finish();
-  expect(() => readQuestion(huge)).toThrow('expected 64 entries, got fewer bytes');
+  const huge = new CompactWriter(1).count(1).count(1).byte(0).count(200).finish();
+  expect(() => readQuestion(huge)).toThrow('expected 200 entries, got fewer bytes');
   expect(() => new CompactReader(Uint8Array.of(1, 0x80, 0), 1).count()).toThrow('the shortest form');
   expect(() => new CompactReader(new Uint8Array(12).fill(0xff).fill(1, 0, 1), 1).count()).toThrow(
     'below 2^53',

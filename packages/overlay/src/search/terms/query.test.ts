@@ -34,7 +34,7 @@ test('parseQuery takes a phrase that does not end, and refuses a query without w
   expect(parseQuery('"open end').phrases).toHaveLength(1);
   for (const text of ['', '  ', 'the of', '"to be or not to be"', '+', '""'])
     expect(() => parseQuery(text), text).toThrow('expected a word that is indexed');
-  expect(() => parseQuery(Array.from({ length: 65 }, (_, i) => `w${i}x`).join(' '))).toThrow(
-    'expected at most 64 words',
+  expect(() => parseQuery(Array.from({ length: 257 }, (_, i) => `w${i}x`).join(' '))).toThrow(
+    'expected at most 256 words',
   );
 });

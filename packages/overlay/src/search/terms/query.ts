@@ -35,7 +35,7 @@ export interface PhraseWord {
 }
 
 /** Limits that owners check as well: a longer question is refused. */
-export const MOST_KEYS = 64;
+export const MOST_KEYS = 256;
 export const MOST_TYPES = 16;
 export const MOST_PHRASE = 32;
 
