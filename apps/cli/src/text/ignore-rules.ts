@@ -23,14 +23,20 @@ export class IgnoreRules {
   readonly #levels: readonly Level[];
   readonly #names: readonly string[];
 
-  private constructor(levels: readonly Level[], names: readonly string[]) {
+  readonly #files: readonly string[];
+
+  private constructor(levels: readonly Level[], names: readonly string[], files: readonly string[]) {
     this.#levels = levels;
     this.#names = names;
+    this.#files = files;
   }
 
-  /** The rules of a folder, without those of folders above it. */
-  static of(folder: string): IgnoreRules {
-    return new IgnoreRules([], []).#with(folder, []);
+  /**
+   * The rules of a folder, without those of folders above it. `files` are the names of the files
+   * with rules, the stronger ones last.
+   */
+  static of(folder: string, files: readonly string[] = [IGNORE_FILE]): IgnoreRules {
+    return new IgnoreRules([], [], files).#with(folder, []);
   }
 
   /** The rules for a folder in this one. */
@@ -48,12 +54,13 @@ export class IgnoreRules {
   }
 
   #with(folder: string, names: readonly string[]): IgnoreRules {
-    const text = readRules(join(folder, IGNORE_FILE));
-    if (text === null) return new IgnoreRules(this.#levels, names);
+    const texts = this.#files.flatMap((file) => readRules(join(folder, file)) ?? []);
+    if (texts.length === 0) return new IgnoreRules(this.#levels, names, this.#files);
     // Loaded when there are rules, because most folders have none.
     const ignore = createRequire(import.meta.url)('ignore') as typeof import('ignore');
-    const rules = ignore({ allowRelativePaths: false, ignorecase: false }).add(text);
-    return new IgnoreRules([{ rules, depth: names.length }, ...this.#levels], names);
+    const rules = ignore({ allowRelativePaths: false, ignorecase: false });
+    for (const text of texts) rules.add(text);
+    return new IgnoreRules([{ rules, depth: names.length }, ...this.#levels], names, this.#files);
   }
 }
 
