@@ -177,7 +177,7 @@ export const ROOMS = {
       'routing',
       'delivery',
     ],
-    ['selftest', 'demo', 'fleet', 'simulating', 'layering'],
+    ['selftest', 'demo', 'fleet', 'simulating', 'layering', 'searching'],
     'commands',
   ],
   papers: [['drawing', 'trials'], 'findings', ['forms', 'texts']],
