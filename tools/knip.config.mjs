@@ -32,7 +32,7 @@ const STARTED = {
   'apps/papers': ['src/main.ts', 'src/trials/trial-worker.ts'],
   'packages/bloomery': ['test/fuzz-subjects.ts', 'test/fuzz-frames.ts'],
   'packages/cache': ['src/node/workers/worker-process.ts'],
-  'packages/overlay': ['test/routing/run-daemon.mjs'],
+  'packages/overlay': ['test/routing/run-daemon.mjs', 'test/search/run-share.mjs'],
   'packages/sim': ['test/meshes/print-trace.ts'],
 };
 
