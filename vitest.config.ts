@@ -26,7 +26,7 @@ const notQuick = [
   'packages/overlay/test/search/{processes,revoked}.test.ts',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
   'apps/cli/test/{in-place/kill.test.ts,inputs/**,mail/**,packed/**,terminal/**,text/**,tracing/**}',
-  'apps/cli/test/commands/{add,build,cache,cache-demo,cache-group-find,check,combine,convert,digestd,fetch,halve,join,layer,papers,plan,route,selftest,sign,similar,similar-text,simulate,verify}.test.ts',
+  'apps/cli/test/commands/{add,build,cache,cache-demo,cache-group-find,check,combine,convert,digestd,fetch,halve,join,layer,papers,plan,route,selftest,share,sign,similar,similar-text,simulate,verify}.test.ts',
   'packages/cache/src/node/log/access-log.test.ts',
   // A program, a browser or a word list that `npm ci` does not bring: openssl, Chromium,
   // dictionaries, another version of Node.

@@ -163,7 +163,7 @@ function tell(daemon: ShareDaemon, json: boolean): void {
   for (const { name, documents, peers, peerPort } of status.groups) {
     const port = peerPort === null ? '' : `, peer port ${peerPort}`;
     writeLine(
-      `${status.id} shares ${formatCount(documents)} files with ${name}: ${peers.length} peers known${port}`,
+      `${status.id} shares ${countOf(documents, 'file')} with ${name}: ${countOf(peers.length, 'peer')} known${port}`,
     );
   }
 }
@@ -256,8 +256,8 @@ function registerStatus(parent: Command): void {
 function statusText({ id, groups }: Status): string {
   return groups
     .flatMap(({ name, folders, documents, keys, peers }) => [
-      `${name}: ${id} shares ${formatCount(documents)} files with ${formatCount(keys)} words`,
-      ...folders.map(({ root, files }) => `  ${plainText(root)}: ${formatCount(files)} files`),
+      `${name}: ${id} shares ${countOf(documents, 'file')} with ${countOf(keys, 'word')}`,
+      ...folders.map(({ root, files }) => `  ${plainText(root)}: ${countOf(files, 'file')}`),
       ...peers.map((peer) => {
         const since = new Date(peer.since).toLocaleTimeString('en-GB', { timeStyle: 'short' });
         const state = peer.isOnline
@@ -265,11 +265,16 @@ function statusText({ id, groups }: Status): string {
             ? 'online'
             : 'its summary is on the way'
           : `offline since ${since}`;
-        const files = peer.documents === null ? '' : `, ${formatCount(peer.documents)} files`;
+        const files = peer.documents === null ? '' : `, ${countOf(peer.documents, 'file')}`;
         return `  ${plainText(peer.id ?? peer.address)}: ${state}${files}, ${formatBytes(peer.memoryBytes)} of summaries`;
       }),
     ])
     .join('\n');
+}
+
+/** "1 file", "2 files" */
+function countOf(count: number, what: string): string {
+  return `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function collect(value: string, all: readonly string[]): string[] {
