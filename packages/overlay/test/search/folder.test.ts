@@ -1,4 +1,4 @@
-/** A folder of the disk: which files are shared, how changes are followed, and that nothing else leaves. */
+/** A folder of the disk: which files are shared, how changes are followed; nothing else leaves. */
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -78,7 +78,7 @@ test('FolderFollower indexes regular files that no rule leaves out, and follows 
   await follower.start();
   expect(paths()).toEqual(['good.txt']);
   expect(follower.leftOut).toEqual({ hidden: 2, ignored: 2, link: 2, 'no file': 1, large: 1 });
-  // The list for users is made by the same rule; it does not open the files, and so lists the large one.
+  // The list for users is made by the same rule. It does not open files, so it has the large one.
   const listed = [...folderEntries(root, RULES)].flatMap((entry) =>
     entry.kind === 'file' ? [entry.path] : [],
   );

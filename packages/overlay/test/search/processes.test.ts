@@ -1,6 +1,6 @@
 /**
- * Real processes over a NATS server and over HTTP: every search equals a central index, a saved file
- * is found everywhere, a removed one nowhere, a peer that is killed costs its own results. Ten
+ * Real processes over a NATS server and over HTTP: every search equals a central index, a saved
+ * file is found everywhere, a removed one nowhere, a peer that is killed costs its own results. Ten
  * processes over NATS, four over HTTP.
  */
 

@@ -1,6 +1,6 @@
-// A peer in a process of its own, for processes.test.ts: options come as JSON in the first argument,
-// and the ports go out as a line of JSON. Peers come later, on standard input, because the ports are
-// known only when all peers listen.
+// A peer in a process of its own, for processes.test.ts: options come as JSON in the first
+// argument, and the ports go out as a line of JSON. Peers come later, on standard input, because
+// the ports are known only when all peers listen.
 
 import { readInvitation, ShareDaemon } from '@bloomery/overlay/search/node';
 
