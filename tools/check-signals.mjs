@@ -76,6 +76,9 @@ const EXCEPTIONS = {
   '@bloomery/overlay': {
     'Directory.change': DEADLINE,
     'Directory.find': DEADLINE,
+    'GroupMember.close': CLOSING,
+    'GroupMember.index': 'looks at all files; `close` of the member ends it',
+    'GroupMember.join': 'listens on a port or begins to connect; `close` ends it',
     'RendezvousDirectory.change': DEADLINE,
     'RendezvousDirectory.find': DEADLINE,
     'RouteDaemon.close': CLOSING,
@@ -85,6 +88,12 @@ const EXCEPTIONS = {
     'RouteNode.close': CLOSING,
     'RouteNode.locate': DEADLINE,
     'RouteNode.withdraw': DEADLINE,
+    'SearchWorld.settle': 'virtual time, which its argument limits',
+    'ShareDaemon.close': CLOSING,
+    'ShareDaemon.index': 'looks at all files; `close` ends it',
+    'ShareDaemon.replace': 'closes a member and joins again; `close` ends it',
+    'ShareDaemon.start': 'listens on a port; `close` ends it',
+    'SharedFolder.fetch': 'reads at most 100 files of 16 MiB for one answer',
     ristretto255: 'loads a module, which cannot be stopped',
   },
   '@bloomery/packets': {

@@ -121,7 +121,7 @@ export class Searcher {
   /** The peers that hold a file of this SHA-256, with its paths there. Asks those that may. */
   async locate(
     digest: Uint8Array,
-    { timeoutMs = TIMEOUT_MS }: SearchOptions = {},
+    { timeoutMs = TIMEOUT_MS, signal }: Omit<SearchOptions, 'most'> = {},
   ): Promise<{ readonly peer: string; readonly group: string; readonly paths: readonly string[] }[]> {
     const digits = Buffer.from(digest).toString('hex');
     const body = writeHolding(digest);
@@ -133,7 +133,7 @@ export class Searcher {
         Promise.resolve(own),
         ...peers.map(async ({ address, id }) => {
           const paths = await group.transport
-            .request(address, HOLDING_TOPIC, body, { timeoutMs })
+            .request(address, HOLDING_TOPIC, body, { timeoutMs, signal })
             .then(readPaths)
             .catch(() => []);
           return { peer: id ?? address, group: group.name, paths };

@@ -140,3 +140,16 @@ test('marks outside the snippet, or over each other, are refused', () => {
   expect(() => readDocuments(marks({ start: 2, length: 2 }))).toThrow('marks in the snippet');
   expect(() => readDocuments(marks({ start: 1, length: 2 }, { start: 2, length: 1 }))).toThrow('marks');
 });
+
+test('messages have the bytes of docs/spec/search.md', () => {
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+  expect(Object.fromEntries(MESSAGES.map(([name, bytes]) => [name, hex(bytes)]))).toEqual({
+    bundle: '010780d8c1a28c3403094604646f6373020102007153d497',
+    documents: '01010706612f622e6d64882780f7c4d5060123456789abcdef0e6120626c6f6f6d2066696c746572010205',
+    holding: `01${'09'.repeat(32)}`,
+    paths: '0102016103622f63',
+    question: '010ab96001000000000000c03f0205626c6f6f6dd9040c6e616d653a6772c3b6c39f650201020000010201026d64',
+    scores: '01900302030002020784070102ac02010101',
+    wish: '010207ac020105626c6f6f6d',
+  });
+});

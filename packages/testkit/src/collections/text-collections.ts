@@ -20,7 +20,7 @@ export interface TextCollection {
   readonly queries: readonly CollectionQuery[];
 }
 
-export interface CollectionQuery {
+interface CollectionQuery {
   readonly id: number;
   readonly text: string;
   /** The ids of the documents that were judged relevant. */

@@ -10,7 +10,7 @@ import type { FolderIndex, Places } from '../terms/folder-index.ts';
 import type { Phrase } from '../terms/query.ts';
 import { compareText, scoreOf, termWeight } from './score.ts';
 
-export interface QuestionKey {
+interface QuestionKey {
   readonly key: string;
   /** Documents of all peers that have the key, as far as the asker knows. */
   readonly having: number;

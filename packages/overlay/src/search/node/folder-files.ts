@@ -32,7 +32,7 @@ export interface FolderRules {
   ignores(name: string, isFolder: boolean): boolean;
 }
 
-export interface FolderFile {
+interface FolderFile {
   /** The path below the folder, with `/`. */
   readonly path: string;
   readonly type: string;
@@ -40,7 +40,7 @@ export interface FolderFile {
 
 export type LeftOutReason = 'hidden' | 'ignored' | 'link' | 'no file' | 'large' | 'many' | 'unreadable';
 
-export interface LeftOut {
+interface LeftOut {
   readonly path: string;
   readonly why: LeftOutReason;
 }
@@ -99,7 +99,7 @@ export function isChosen(root: string, rules: FolderRules | null, path: string):
 }
 
 /** Identifies the content of a file without reading it. */
-export function statMark({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
+function statMark({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }
 

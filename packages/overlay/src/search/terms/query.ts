@@ -27,7 +27,7 @@ export interface Query {
 
 export type Phrase = readonly PhraseWord[];
 
-export interface PhraseWord {
+interface PhraseWord {
   /** Place of the key in `keys`. */
   readonly key: number;
   /** Words between the beginning of the phrase and this one. */

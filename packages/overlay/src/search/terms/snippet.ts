@@ -14,7 +14,7 @@ export interface Snippet {
   readonly marks: readonly Mark[];
 }
 
-export interface Mark {
+interface Mark {
   readonly start: number;
   readonly length: number;
 }
