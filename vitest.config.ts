@@ -23,7 +23,7 @@ const notQuick = [
   'packages/files/test/locks/**',
   'packages/overlay/test/routing/processes.test.ts',
   'packages/delivery/test/processes/**',
-  'packages/overlay/test/search/{processes,revoked}.test.ts',
+  'packages/overlay/test/search/{groups,processes,revoked}.test.ts',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
   'apps/cli/test/{in-place/kill.test.ts,inputs/**,mail/**,packed/**,terminal/**,text/**,tracing/**}',
   'apps/cli/test/commands/{add,build,cache,cache-demo,cache-group-find,check,combine,convert,digestd,fetch,halve,join,layer,papers,plan,route,selftest,share,sign,similar,similar-text,simulate,verify}.test.ts',

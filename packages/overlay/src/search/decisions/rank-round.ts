@@ -7,14 +7,14 @@
  * any point is taken out with everything that it said, so it costs its own results alone.
  *
  * How. A score needs the weights of all sources together, which no source knows. PlanetP ranks by
- * weights guessed from the filters, and finds 47 to 77 % of a central index's first ten documents.
- * We ask in one round, with guessed weights, for counts instead of scores: each source tells how
- * many documents have each key, and the counts of its best documents. Their exact scores follow.
- * A document that a source left out has, by the guessed weights, at most the score of the last one
+ * weights guessed from the filters, so its first documents are not those of a central index. We ask
+ * in one round, with guessed weights, for counts instead of scores: each source tells how many
+ * documents have each key, and the counts of its best documents. Their exact scores follow. A
+ * document that a source left out has, by the guessed weights, at most the score of the last one
  * that it named. No true weight is above r times the guessed one, so its true score is at most r
  * times that. A source whose bound does not reach the k-th best score is settled. The others are
- * asked once more, with the exact weights. Then the best documents are fetched from those that have
- * them.
+ * asked once more, with the exact weights. Then the best documents are fetched from the sources
+ * that have them.
  *
  * A source that cannot have any key is not asked. Its number of documents is known from the
  * directory.
