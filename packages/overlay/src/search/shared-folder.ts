@@ -105,10 +105,12 @@ export class SharedFolder {
   put(document: FolderDocument): void {
     const { path, bytes, changed, digest } = document;
     const before = this.#facts.get(path);
-    this.index.put(document);
     this.#facts.set(path, { bytes, changed, digest });
+    // A file that was written again with the same content stays as it is indexed.
+    if (before?.digest === digest) return;
+    this.index.put(document);
     this.#hold(digest, path);
-    if (before !== undefined) this.#letGo(before.digest, path, digest);
+    if (before !== undefined) this.#letGo(before.digest, path);
   }
 
   remove(path: string): void {
@@ -116,7 +118,7 @@ export class SharedFolder {
     if (before === undefined) return;
     this.index.remove(path);
     this.#facts.delete(path);
-    this.#letGo(before.digest, path, null);
+    this.#letGo(before.digest, path);
   }
 
   /** Answers a question about the folder. */
@@ -160,14 +162,12 @@ export class SharedFolder {
 
   #hold(digest: string, path: string): void {
     const paths = this.#holders.get(digest) ?? new Set();
-    if (paths.has(path)) return;
     this.#holders.set(digest, paths.add(path));
     this.summary.addObject(digest.slice(0, OBJECT_ID_DIGITS));
   }
 
   /** A path has no longer this content. */
-  #letGo(digest: string, path: string, now: string | null): void {
-    if (digest === now) return;
+  #letGo(digest: string, path: string): void {
     const paths = this.#holders.get(digest)!;
     paths.delete(path);
     if (paths.size === 0) this.#holders.delete(digest);

@@ -8,7 +8,9 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -162,4 +164,24 @@ test('FolderFollower finds changes by looking where the system tells none', asyn
   await follower.rescan();
   expect(folder.index.postings('secondword').size).toBe(1);
   expect(await follower.readText('b.txt')).toBe('secondword');
+});
+
+test('FolderFollower reads a file again that may have changed unseen while it was new', async () => {
+  const root = temporaryFolder();
+  const path = join(root, 'a.txt');
+  writeFileSync(path, 'lemon');
+  const { folder, follower } = follow(root);
+  await follower.start();
+  const { atime, mtime } = statSync(path);
+  // The same size and time, as two writes within one tick of the clock of the file system.
+  writeFileSync(path, 'melon');
+  utimesSync(path, atime, mtime);
+  await eventually(() => folder.index.postings('melon').size === 1);
+  // A file that is written again with the same content keeps its handle.
+  const { handle } = folder.index.documentAt('a.txt')!;
+  utimesSync(path, atime, new Date(mtime.getTime() - 60_000));
+  await follower.rescan();
+  expect(folder.index.documentAt('a.txt')!.handle).toBe(handle);
+  const [{ changed }] = await folder.fetch({ handles: [handle], keys: [] });
+  expect(changed).toBe(Math.floor((mtime.getTime() - 60_000) / 1000));
 });

@@ -47,6 +47,8 @@ interface LeftOut {
 
 export const MOST_FILE_BYTES = 16 * 1024 * 1024;
 export const MOST_FILES = 200_000;
+/** Clocks of file systems tick every 4 to 10 ms; some of them every 2 s (FAT). */
+const SETTLED_MS = 2500;
 
 export type FolderEntry =
   | ({ readonly kind: 'file' } & FolderFile)
@@ -55,6 +57,8 @@ export type FolderEntry =
 
 /** Everything below a folder, or below a folder in it, in the order of the names. */
 export function* folderEntries(root: string, rules: FolderRules | null, path = ''): Generator<FolderEntry> {
+  // First, so that a caller who watches the folder from now on misses no file.
+  yield { kind: 'folder', path };
   let entries: Dirent[];
   try {
     entries = readdirSync(join(root, path), { withFileTypes: true });
@@ -62,7 +66,6 @@ export function* folderEntries(root: string, rules: FolderRules | null, path = '
     yield { kind: 'left', path, why: 'unreadable' };
     return;
   }
-  yield { kind: 'folder', path };
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {
     const { name } = entry;
@@ -106,6 +109,8 @@ function statMark({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
 export interface ReadFile {
   readonly bytes: Uint8Array;
   readonly mark: string;
+  /** False if a later change could have the same mark, because the file is so new. */
+  readonly isSettled: boolean;
   /** The last change, in seconds since 1970. */
   readonly changed: number;
 }
@@ -138,7 +143,9 @@ export function readInside(
     let at = 0;
     for (let read = -1; read !== 0 && at < bytes.length; at += read)
       read = readSync(descriptor, bytes, at, bytes.length - at, at);
-    return { bytes: bytes.subarray(0, at), mark, changed: Math.max(0, Math.floor(stat.mtimeMs / 1000)) };
+    const isSettled = Date.now() - Math.max(stat.mtimeMs, stat.ctimeMs) > SETTLED_MS;
+    const changed = Math.max(0, Math.floor(stat.mtimeMs / 1000));
+    return { bytes: bytes.subarray(0, at), mark, isSettled, changed };
   } catch {
     return 'unreadable';
   } finally {

@@ -42,6 +42,8 @@ const LOOK_MS = 60_000;
 /** Changes that come within this time are looked at together. */
 const GATHER_MS = 50;
 const SLICE_MS = 10;
+/** Time after which files are read again that changed just before they were read. */
+const UNSETTLED_MS = 3000;
 /** Names of files with rules. */
 const IGNORE_FILES = /^\.(bloomery|git)ignore$/;
 
@@ -51,6 +53,8 @@ export class FolderFollower {
   readonly #prefix: string;
   /** The marks of the files that are in the index, by path below the root. */
   readonly #marks = new Map<string, string>();
+  /** Those of them that are read again, because they changed just before they were read. */
+  readonly #unsettled = new Set<string>();
   readonly #watchers = new Map<string, FSWatcher>();
   #rules: FolderRules | null = null;
   /** Folders to look at; `null` means all. */
@@ -137,6 +141,10 @@ export class FolderFollower {
     this.#isRunning = false;
     for (const resolve of done) resolve();
     if (this.#isAllDirty || this.#dirty.size > 0) this.#schedule(GATHER_MS);
+    else if (this.#unsettled.size > 0) {
+      for (const path of this.#unsettled) this.#dirty.add(path.split('/').slice(0, -1).join('/'));
+      this.#schedule(UNSETTLED_MS);
+    }
   }
 
   async #lookAtAll(): Promise<void> {
@@ -178,13 +186,15 @@ export class FolderFollower {
       this.#leave(path, 'many');
       return false;
     }
-    const file = readInside(this.root, path, known);
+    const file = readInside(this.root, path, this.#unsettled.has(path) ? null : known);
     if (file === 'same') return true;
     if (typeof file === 'string') {
       this.#leave(path, file);
       return false;
     }
-    const { bytes, mark, changed } = file;
+    const { bytes, mark, changed, isSettled } = file;
+    if (isSettled) this.#unsettled.delete(path);
+    else this.#unsettled.add(path);
     this.#options.folder.put({
       path: this.#prefix + path,
       type,
@@ -199,6 +209,7 @@ export class FolderFollower {
 
   #remove(path: string): void {
     this.#marks.delete(path);
+    this.#unsettled.delete(path);
     this.#options.folder.remove(this.#prefix + path);
   }
 

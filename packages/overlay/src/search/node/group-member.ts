@@ -134,6 +134,13 @@ export class GroupMember {
     return new GroupMember(options, http, http, server);
   }
 
+  /** The reason why no member can be reached at present, or null. */
+  get problem(): string | null {
+    if (!(this.#transport instanceof NatsTransport)) return null;
+    const { isConnected, why } = this.#transport.status();
+    return isConnected ? null : `no connection to the NATS server: ${why}`;
+  }
+
   /** Looks at all files. Resolves when they are indexed. */
   async index(): Promise<void> {
     await Promise.all(this.followers.map((follower) => follower.start()));

@@ -91,8 +91,9 @@ export class ShareDaemon {
   status() {
     return {
       id: this.id,
-      groups: this.#members.map(({ group, followers, peerPort }) => ({
+      groups: this.#members.map(({ group, followers, peerPort, problem }) => ({
         name: group.name,
+        problem,
         peerPort,
         folders: followers.map(({ root, size, leftOut, isWatched }) => ({
           root,
@@ -158,7 +159,11 @@ export class ShareDaemon {
       throw new RangeError(
         `Cannot search: expected 1 to ${MOST_RESULTS} results and 1 to 60000 ms, got others`,
       );
-    return await this.searcher.search(text, { most, timeoutMs });
+    const result = await this.searcher.search(text, { most, timeoutMs });
+    const problems = this.#members.flatMap(({ group, problem }) =>
+      problem === null ? [] : [`${group.name} has ${problem}`],
+    );
+    return { ...result, problems };
   }
 
   async #holders(query: URLSearchParams) {
