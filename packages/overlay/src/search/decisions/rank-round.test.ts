@@ -114,7 +114,7 @@ function runRound({ seed, fails }: Run) {
 
 test('RankRound gives the ranking of a central index, to the last bit and in its order', () => {
   let found = 0;
-  for (let seed = 0; seed < withEffort(600, 150); seed++) {
+  for (let seed = 0; seed < withEffort(400, 100); seed++) {
     const { results, central } = runRound({ seed, fails: false });
     expect(results, `seed ${seed}`).toEqual(central);
     found += results.length;
@@ -123,7 +123,7 @@ test('RankRound gives the ranking of a central index, to the last bit and in its
 });
 
 test('RankRound gives the ranking of the sources that answered when others fail', () => {
-  for (let seed = 0; seed < withEffort(600, 150); seed++) {
+  for (let seed = 0; seed < withEffort(400, 100); seed++) {
     const { results, central } = runRound({ seed, fails: true });
     expect(results, `seed ${seed}`).toEqual(central);
   }

@@ -99,7 +99,7 @@ export function readScores(bytes: Uint8Array): Answer {
   return { documents, having, matching, hits };
 }
 
-/** A bit for each count, set if it is above 0; the first one is the lowest bit of the first byte. */
+/** A bit for each count, set if it is above 0. The first is the lowest bit of the first byte. */
 function bitsOf(counts: readonly number[]): Uint8Array {
   const bits = new Uint8Array(Math.ceil(counts.length / 8));
   for (const [i, count] of counts.entries()) if (count > 0) bits[i >> 3] |= 1 << (i & 7);
