@@ -4,11 +4,10 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { SearchResult } from '@bloomery/overlay/search';
 import type { Command } from 'commander';
 import { parseCount, withExamples, withJson } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { costText, plainText, resultText } from '../searching/result-text.ts';
+import { costText, plainText, resultText, type ShareResult } from '../searching/result-text.ts';
 import { askShare, defaultStateFile } from '../searching/share-state.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
@@ -49,7 +48,7 @@ async function find(words: readonly string[], options: FindOptions): Promise<voi
   }
   if (words.length === 0) throw new UsageError('name the words to search for');
   const query = new URLSearchParams({ q: words.join(' '), most: String(most), timeout: String(timeout) });
-  const result = (await askShare(state, `/find?${query}`)) as SearchResult;
+  const result = (await askShare(state, `/find?${query}`)) as ShareResult;
   if (json) writeJson(result);
   else {
     if (result.results.length > 0) writeLine(resultText(result));

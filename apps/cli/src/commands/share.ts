@@ -255,8 +255,9 @@ function registerStatus(parent: Command): void {
 
 function statusText({ id, groups }: Status): string {
   return groups
-    .flatMap(({ name, folders, documents, keys, peers }) => [
+    .flatMap(({ name, problem, folders, documents, keys, peers }) => [
       `${name}: ${id} shares ${countOf(documents, 'file')} with ${countOf(keys, 'word')}`,
+      ...(problem === null ? [] : [`  ${plainText(problem)}`]),
       ...folders.map(({ root, files }) => `  ${plainText(root)}: ${countOf(files, 'file')}`),
       ...peers.map((peer) => {
         const since = new Date(peer.since).toLocaleTimeString('en-GB', { timeStyle: 'short' });

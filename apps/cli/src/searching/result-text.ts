@@ -4,6 +4,9 @@ import type { FoundDocument, SearchResult } from '@bloomery/overlay/search';
 import { formatBytes, formatCount } from '../terminal/format-values.ts';
 import { colors } from '../terminal/terminal.ts';
 
+/** The answer of a share: the result, and the groups that cannot be reached. */
+export type ShareResult = SearchResult & { readonly problems: readonly string[] };
+
 export function resultText({ results }: SearchResult): string {
   const paint = colors();
   return results
@@ -17,7 +20,15 @@ export function resultText({ results }: SearchResult): string {
 }
 
 /** The line below the results: what was asked, and who could not be. */
-export function costText({ results, matching, documents, cost, offline, failed }: SearchResult): string {
+export function costText({
+  results,
+  matching,
+  documents,
+  cost,
+  offline,
+  failed,
+  problems,
+}: ShareResult): string {
   const parts = [
     `${formatCount(results.length)} of ${formatCount(matching)} matching files, of ${formatCount(documents)}`,
     `${formatCount(cost.scored)} peers asked, ${formatBytes(cost.scoreBytes + cost.documentBytes)}`,
@@ -27,7 +38,7 @@ export function costText({ results, matching, documents, cost, offline, failed }
   const others = offline.length - mayHave.length;
   if (others > 0) parts.push(`${others} others offline`);
   for (const { peer, why } of failed) parts.push(`${plainText(peer)} gave no answer (${plainText(why)})`);
-  return parts.join('; ');
+  return [...parts, ...problems.map(plainText)].join('; ');
 }
 
 /**
