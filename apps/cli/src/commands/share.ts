@@ -66,7 +66,7 @@ export function register(program: Command): void {
     .option('--control <port>', 'the port on loopback for find; 0 is any', parseCount(0), 0)
     .option('--heartbeat <ms>', 'time between two signs of life; the same on all peers', parseCount())
     .option('--state <file>', 'the file that tells find where this share is', defaultStateFile())
-    .option('-n, --dry-run', 'list all files that would be shared, and end')
+    .option('--dry-run', 'list all files that would be shared, and end')
     .option('-y, --yes', 'share without asking')
     .action(share);
   withJson(command);
