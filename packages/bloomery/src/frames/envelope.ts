@@ -30,6 +30,8 @@ export const DELTA_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x44];
 export const SYNC_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x53];
 /** 'BLMG' */
 export const SIGNATURE_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x47];
+/** 'BLMU' */
+export const UPDATE_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x55];
 
 /**
  * The reason why bytes were refused, for callers that treat an unreadable filter as "maybe" and go

@@ -41,6 +41,14 @@ export {
 } from './coding/encode-bits.ts';
 export { type FittedMessage, fitMessage } from './coding/fit-message.ts';
 export { frameSum } from './coding/snapshot.ts';
+export {
+  applyListUpdate,
+  joinListChanges,
+  type ListChanges,
+  listChanges,
+  makeListUpdate,
+  readListUpdate,
+} from './sets/list-update.ts';
 export { mixPosition, positionOf } from './sets/positions.ts';
 export { SharedSets } from './sets/shared-sets.ts';
 export { finishSteps, type Steps } from './sets/steps.ts';
