@@ -136,3 +136,11 @@ test('a position that is present and absent is refused', () => {
   const update = makeListUpdate(frame, changes);
   expect(() => readListUpdate(frame, update)).toThrow(/expected each position once, got 9 twice/);
 });
+
+test('more positions than maxPositions are refused', () => {
+  const [from, to] = [listOf([1]), listOf([1, 2, 3, 4])];
+  const update = makeListUpdate(from, listChanges(from, to));
+  expect(() => applyListUpdate(from, update, { maxPositions: 2 })).toThrow(/at most 2 positions .*, got 3/);
+  expect(applyListUpdate(from, update, { maxPositions: 3 })).toEqual(to);
+  expect(() => readListUpdate(from, update, { max: 3 } as never)).toThrow(/got option 'max'/);
+});

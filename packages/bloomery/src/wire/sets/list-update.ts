@@ -24,8 +24,9 @@
  * times of both and compares the result with a signed digest (bloomery/signing). An older state
  * leads to another result, which that comparison refuses.
  *
- * Untrusted bytes. Counts are compared with the bits at hand before memory is taken, positions rise
- * and are below the size of the list, and no position is both present and absent.
+ * Untrusted bytes. Counts are compared with a limit and with the bits at hand before memory is
+ * taken, positions rise and are below the size of the list, and no position is both present and
+ * absent.
  */
 
 import {
@@ -40,8 +41,10 @@ import {
   wholeSum,
   writeChecksum,
 } from '../../frames/envelope.ts';
-import { checkPlain, type PlainFrame, withPayload } from '../../frames/frame.ts';
+import { checkPlain, type PlainFrame, readHead, withPayload } from '../../frames/frame.ts';
 import { HASH_LIST_FRAME } from '../../frames/table-kinds.ts';
+import { checkOptions } from '../../keys/check-options.ts';
+import { checkNumber } from '../../math/checks.ts';
 import { ByteReader, ByteWriter } from '../coding/byte-stream.ts';
 import { GapReader, GapWriter, gapParameter, MAX_PARAMETER } from '../coding/gap-code.ts';
 import { type Numbers, numbersOf } from '../coding/number-code.ts';
@@ -94,7 +97,7 @@ export function joinListChanges(steps: Iterable<ListChanges>): ListChanges {
 
 /** Writes changes of a list as an update. `frame` is any plain frame of the list. */
 export function makeListUpdate(frame: Uint8Array, { present, absent }: ListChanges): Uint8Array {
-  const { range, headSum } = readList(frame);
+  const { range, headSum } = readListHead(frame);
   const writer = new ByteWriter();
   writer.bytes(new Uint8Array(HEAD));
   for (const { length } of [present, absent]) writer.number(length);
@@ -117,15 +120,30 @@ export function makeListUpdate(frame: Uint8Array, { present, absent }: ListChang
   return bytes;
 }
 
-/** Reads an update of the list that `frame` is a plain frame of. */
-export function readListUpdate(frame: Uint8Array, update: Uint8Array): ListChanges {
-  return readUpdate(readList(frame), update);
+export interface ListUpdateOptions {
+  /** Updates with more positions, which take 8 bytes each in memory, are refused. Default 2^22. */
+  readonly maxPositions?: number;
+}
+
+/** Reads an update of the list that `frame` is a plain frame of. Only the head of it is read. */
+export function readListUpdate(
+  frame: Uint8Array,
+  update: Uint8Array,
+  options: ListUpdateOptions = {},
+): ListChanges {
+  checkOptions('readListUpdate', options, ['maxPositions']);
+  return readUpdate(readListHead(frame), update, options);
 }
 
 /** Returns the plain frame of a list after an update. */
-export function applyListUpdate(frame: Uint8Array, update: Uint8Array): Uint8Array {
+export function applyListUpdate(
+  frame: Uint8Array,
+  update: Uint8Array,
+  options: ListUpdateOptions = {},
+): Uint8Array {
+  checkOptions('applyListUpdate', options, ['maxPositions']);
   const list = readList(frame);
-  const changes = readUpdate(list, update);
+  const changes = readUpdate(list, update, options);
   const positions = mergeChanges(list.positions, changes);
   const [range, hashes, capacity] = list.head.parameters;
   const [section] = sectionsOf(HASH_LIST_FRAME, {
@@ -141,12 +159,20 @@ export function applyListUpdate(frame: Uint8Array, update: Uint8Array): Uint8Arr
   return result;
 }
 
-interface ReadList {
-  readonly head: PlainFrame;
+interface ListHead {
   readonly range: number;
-  readonly positions: Numbers;
   /** Tells lists of other sizes, hashes and keys apart. */
   readonly headSum: number;
+}
+
+interface ReadList extends ListHead {
+  readonly head: PlainFrame;
+  readonly positions: Numbers;
+}
+
+function readListHead(frame: Uint8Array): ListHead {
+  const { start, parameters } = readHead(HASH_LIST_FRAME, frame);
+  return { range: parameters[0], headSum: wholeSum(frame.subarray(0, start - COUNT)) };
 }
 
 function readList(frame: Uint8Array): ReadList {
@@ -157,15 +183,15 @@ function readList(frame: Uint8Array): ReadList {
   if (unsound >= 0) {
     refuse('payload', head.start, `positions that rise below ${section.range}`, positions[unsound]);
   }
-  return {
-    head,
-    range: section.range,
-    positions,
-    headSum: wholeSum(frame.subarray(0, head.start - COUNT)),
-  };
+  return { ...readListHead(frame), head, positions };
 }
 
-function readUpdate({ range, headSum }: ReadList, update: Uint8Array): ListChanges {
+function readUpdate(
+  { range, headSum }: ListHead,
+  update: Uint8Array,
+  { maxPositions = MOST_POSITIONS }: ListUpdateOptions,
+): ListChanges {
+  checkNumber('maxPositions', maxPositions, 0, Number.POSITIVE_INFINITY);
   return decoding('update', () => {
     checkEnvelope(UPDATE_MAGIC, update, HEAD + 2 + CHECKSUM);
     checkChecksum(update);
@@ -178,6 +204,10 @@ function readUpdate({ range, headSum }: ReadList, update: Uint8Array): ListChang
       if (count > 8 * reader.left) reader.fail('truncated', `expected ${count} positions, got fewer bits`);
       return count;
     });
+    const total = counts[0] + counts[1];
+    if (total > maxPositions) {
+      refuse('limit', HEAD, `at most ${maxPositions} positions (maxPositions)`, total);
+    }
     const parameters = counts.map((count) => (count > 0 ? reader.number('a parameter', MAX_PARAMETER) : 1));
     if (parameters.includes(0)) reader.fail('payload', 'expected a parameter of at least 1, got 0');
     const gaps = new GapReader(reader.bytes(reader.left, 'positions'), reader.offset);
@@ -230,6 +260,7 @@ function firstUnsound(positions: Numbers, { range }: Section): number {
   return -1;
 }
 
+const MOST_POSITIONS = 2 ** 22;
 /** Offset of the sum of the list's head. */
 const LIST = 5;
 /** The bytes before the counts. */
