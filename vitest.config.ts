@@ -14,6 +14,7 @@ const isomorphicTests = [
   'packages/{bloomery,reconcile}/{src,test}/**/*.test.ts',
   'packages/packets/src/capture/**/*.test.ts',
   'packages/delivery/src/{codes,math,sketches}/**/*.test.ts',
+  'packages/stores/src/annotations/{pages,publication}/**/*.test.ts',
 ];
 
 /** Files that the quick form leaves out. A new file takes part in it until it is listed here. */

@@ -135,6 +135,9 @@ export const ROOMS = {
     ['layered/log', 'layered/bases'],
     'layered',
     'text',
+    'annotations/pages',
+    'annotations/publication',
+    'annotations/server',
     'annotations',
   ],
   testkit: [
