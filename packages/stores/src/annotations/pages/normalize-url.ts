@@ -59,7 +59,7 @@ function hostOf(hostname: string): string {
 }
 
 function pathOf(pathname: string): string {
-  let path = unescape(pathname);
+  let path = evenEncoding(pathname);
   for (let before = ''; path !== before; ) {
     before = path;
     path = path.replace(/\/(?:index\.(?:html?|php)|default\.aspx)$/i, '/').replace(/\/+$/, '');
@@ -68,14 +68,14 @@ function pathOf(pathname: string): string {
 }
 
 function queryOf(search: string): string {
-  const pieces = unescape(search.slice(1))
+  const pieces = evenEncoding(search.slice(1))
     .split('&')
     .filter((piece) => piece !== '' && !isTrackingParameter(piece.split('=', 1)[0]));
   return pieces.length === 0 ? '' : `?${pieces.join('&')}`;
 }
 
 function fragmentOf(hash: string): string {
-  return /^#!?\/?$/.test(hash) || !/^#[!/]/.test(hash) ? '' : unescape(hash);
+  return /^#!?\/?$/.test(hash) || !/^#[!/]/.test(hash) ? '' : evenEncoding(hash);
 }
 
 /**
@@ -83,7 +83,7 @@ function fragmentOf(hash: string): string {
  * others in upper case. A percent sign that begins none becomes `%25`: otherwise `%%34%31` would
  * become `%41` now and `A` the next time.
  */
-function unescape(text: string): string {
+function evenEncoding(text: string): string {
   return text.replace(/%([0-9a-f]{2})?/gi, (_, digits: string | undefined) => {
     if (digits === undefined) return '%25';
     const character = String.fromCharCode(Number.parseInt(digits, 16));

@@ -7,9 +7,16 @@
  * and no old list but the last one.
  */
 
-import { HashList, type SecretKey } from 'bloomery';
+import { FrameError, HashList, type SecretKey } from 'bloomery';
 import { type SignEd25519, signFrame } from 'bloomery/signing';
-import { compressFrame, joinListChanges, listChanges, makeListUpdate, readListUpdate } from 'bloomery/wire';
+import {
+  compressFrame,
+  joinListChanges,
+  type ListChanges,
+  listChanges,
+  makeListUpdate,
+  readListUpdate,
+} from 'bloomery/wire';
 import {
   epochAt,
   FALSE_POSITIVE_RATE,
@@ -41,6 +48,8 @@ export interface PublishListOptions {
   readonly frame: Uint8Array;
   /** The publication before, or null if there is none. */
   readonly last: PublishedList | null;
+  /** The last epoch that was signed, if the list of it is lost. */
+  readonly lastEpoch?: number | undefined;
   /** Steps to the publication before, oldest first, each from where the one before leads. */
   readonly steps: readonly ListStep[];
   readonly sign: SignEd25519;
@@ -59,7 +68,7 @@ export interface Publication {
 /** Makes the files of a publication. */
 export async function publishList(options: PublishListOptions): Promise<Publication> {
   const { group, nowS, periodS = PERIOD_S, frame, last, sign, signal } = options;
-  const epoch = epochAt(nowS, last?.epoch ?? null, periodS);
+  const epoch = epochAt(nowS, last?.epoch ?? options.lastEpoch ?? null, periodS);
   const head = await signFrame(frame, {
     epoch,
     name: signedName(group),
@@ -69,14 +78,13 @@ export async function publishList(options: PublishListOptions): Promise<Publicat
   const full = compressFrame(frame);
   const files = new Map([[fullFile(epoch), full]]);
   const steps = stepsTo(epoch, frame, last, options.steps, periodS);
-  const changes = steps.map(({ to, update }) => ({ to, changes: readListUpdate(frame, update) }));
   for (const window of WINDOWS) {
-    const within = changes.filter(({ to }) => to > epoch - window * periodS);
+    const within = steps.filter(({ to }) => to > epoch - window * periodS);
     if (within.length === 0) continue;
     const update = makeListUpdate(frame, joinListChanges(within.map((step) => step.changes)));
     if (update.length < full.length) files.set(updateFile(window, epoch), update);
   }
-  return { epoch, head, files, steps };
+  return { epoch, head, files, steps: steps.map(({ from, to, update }) => ({ from, to, update })) };
 }
 
 /**
@@ -113,34 +121,45 @@ export function capacityFor(size: number, before?: number): number {
 
 const LEAST_CAPACITY = 1024;
 
-/** The steps of the longest window, with the one to this publication. */
+interface ReadStep extends ListStep {
+  readonly changes: ListChanges;
+}
+
+/**
+ * The steps of the longest window, with the one to this publication. A step that is missing, is of
+ * a list of another size, or cannot be read ends them.
+ */
 function stepsTo(
   epoch: number,
   frame: Uint8Array,
   last: PublishedList | null,
   earlier: readonly ListStep[],
   periodS: number,
-): readonly ListStep[] {
+): readonly ReadStep[] {
   if (last === null) return [];
-  const step = stepBetween(last, { epoch, frame });
-  if (step === null) return [];
-  const kept: ListStep[] = [step];
+  const update = updateBetween(last.frame, frame);
+  if (update === null) return [];
   const oldest = epoch - WINDOWS[WINDOWS.length - 1] * periodS;
+  const kept: ReadStep[] = [{ from: last.epoch, to: epoch, update, changes: readListUpdate(frame, update) }];
   for (let i = earlier.length - 1; i >= 0; i--) {
-    if (earlier[i].to !== kept[0].from || earlier[i].to <= oldest) break;
-    kept.unshift(earlier[i]);
+    const step = earlier[i];
+    if (step.to !== kept[0].from || step.to <= oldest) break;
+    try {
+      kept.unshift({ ...step, changes: readListUpdate(frame, step.update) });
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      break;
+    }
   }
   return kept;
 }
 
-/** The step from one list to the other, or null if there is none, because their sizes differ. */
-function stepBetween(last: PublishedList, now: PublishedList): ListStep | null {
-  let update: Uint8Array;
+/** The update from one list to the other, or null if there is none, because their sizes differ. */
+function updateBetween(from: Uint8Array, to: Uint8Array): Uint8Array | null {
   try {
-    update = makeListUpdate(now.frame, listChanges(last.frame, now.frame));
+    return makeListUpdate(to, listChanges(from, to));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return null;
   }
-  return { from: last.epoch, to: now.epoch, update };
 }
