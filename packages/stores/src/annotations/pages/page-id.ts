@@ -9,12 +9,12 @@
 import { SecretKey } from 'bloomery';
 
 /** The bytes of a page's id and of a group's key. */
-export const ID_BYTES = 32;
+const ID_BYTES = 32;
 
 /** Each prefix is shared by at least this many pages on average when a list is at its capacity. */
-export const PAGES_PER_PREFIX = 16;
+const PAGES_PER_PREFIX = 16;
 
-export const MOST_PREFIX_BITS = 20;
+const MOST_PREFIX_BITS = 20;
 
 /** The id of the page with this normalized URL, in a group with this key, or in a public one. */
 export async function pageId(url: string, groupKey?: Uint8Array | null): Promise<Uint8Array> {

@@ -321,6 +321,16 @@ test('failures make the pauses longer, up to a period, and a success ends that',
   expect((follower.next(nowS) as { untilS: number }).untilS - nowS).toBe(120);
 });
 
+test('wake ends a rest, once', async () => {
+  const site = new Site();
+  await site.publish(urls(3), START);
+  const follower = followerOf();
+  await sync(follower, site, START);
+  follower.wake();
+  expect((await sync(follower, site, START + 1)).fetched).toEqual([HEAD_FILE]);
+  expect(follower.next(START + 2).kind).toBe('wait');
+});
+
 test('a clock that was set back stops a client for two periods at most', async () => {
   const site = new Site();
   await site.publish(urls(3), START);

@@ -105,6 +105,11 @@ export class FilterFollower {
     return this.#statement === null ? null : Math.max(0, nowS - this.#statement.epoch);
   }
 
+  /** Ends a rest, for a user who does not want to wait. */
+  wake(): void {
+    this.#restUntilS = 0;
+  }
+
   next(nowS: number): FollowerStep {
     if (this.#target !== null) return { kind: 'fetch', file: this.#target.file, maxBytes: MOST_FILE_BYTES };
     // A clock that was set back must not stop it for longer than two periods.

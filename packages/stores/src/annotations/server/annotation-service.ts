@@ -78,6 +78,17 @@ const STATUS: Record<AnnotationErrorCode, number> = {
 const MOST_BODY = 32 * 1024;
 const MOST_ANSWER = 2 ** 20;
 const MOST_CONNECTIONS = 512;
+/** Pages and extensions elsewhere may ask. There are no cookies that they could use. */
+const PREFLIGHT: Answer = {
+  status: 204,
+  type: 'text/plain',
+  body: '',
+  headers: {
+    'access-control-allow-methods': 'GET, POST, DELETE',
+    'access-control-allow-headers': 'authorization, content-type',
+    'access-control-max-age': '86400',
+  },
+};
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 export class AnnotationService {
@@ -177,6 +188,7 @@ export class AnnotationService {
   }
 
   async #answer(request: IncomingMessage): Promise<Answer> {
+    if (request.method === 'OPTIONS') return PREFLIGHT;
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const { pathname, searchParams } = addressOf(request.url ?? '');
     const route = `${method} ${pathname}`;

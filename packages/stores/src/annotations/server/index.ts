@@ -14,7 +14,7 @@
 
 export { AnnotationError, type AnnotationErrorCode } from './annotation-error.ts';
 export { AnnotationService, type AnnotationServiceOptions } from './annotation-service.ts';
-export { checkNote, MOST_NOTES_OF_PAGE, MOST_TEXT, type NewNote } from './note-rules.ts';
+export { checkImport, checkNote, MOST_NOTES_OF_PAGE, MOST_TEXT, type NewNote } from './note-rules.ts';
 export {
   PublicationFolder,
   type PublicationFolderOptions,
@@ -24,6 +24,7 @@ export {
   type AnnotatedPage,
   type FullNote,
   type Group,
+  type ImportedNote,
   type Note,
   type NoteState,
   type NotesDatabase,

@@ -43,6 +43,34 @@ export function checkNote(value: unknown): NewNote {
   };
 }
 
+/** Checks a note of an export. */
+export function checkImport(value: unknown): Omit<NewNote, 'id'> & {
+  readonly id: string;
+  readonly author: string;
+  readonly atS: number;
+  readonly state: 'visible' | 'hidden' | 'deleted';
+} {
+  const names = ['id', 'parent', 'author', 'text', 'atS', 'state', 'group', 'url', 'reports'];
+  const { id, author, atS, state, text, ...rest } = fieldsOf(value, names);
+  const isDeleted = state === 'deleted';
+  const { group, url, parent } = rest;
+  const note = checkNote({ group, url, parent, text: isDeleted ? 'deleted' : text });
+  if (!isDeleted && state !== 'visible' && state !== 'hidden') {
+    throw wrongField('state', 'visible, hidden or deleted', state);
+  }
+  if (typeof atS !== 'number' || !Number.isSafeInteger(atS) || atS < 0) {
+    throw wrongField('atS', 'seconds since 1970', atS);
+  }
+  return {
+    ...note,
+    text: isDeleted ? '' : note.text,
+    id: checkNoteId(id),
+    author: isDeleted && author === '' ? 'deleted' : checkName('author', author),
+    atS,
+    state,
+  };
+}
+
 export function checkName(what: string, name: unknown): string {
   if (typeof name === 'string' && GROUP_NAME.test(name)) return name;
   throw wrongField(what, 'up to 32 of a-z, 0-9 and -, a letter first', name);
@@ -65,7 +93,7 @@ export function checkPrefix(prefix: unknown, bits: number): string {
 }
 
 /** The fields of an object, which has no others. */
-export function fieldsOf(value: unknown, names: readonly string[]): Record<string, unknown> {
+function fieldsOf(value: unknown, names: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongField('body', 'an object', value);
   }

@@ -13,7 +13,7 @@
  * from the notes at each publication, so it cannot drift from them as a counter on its own could.
  */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { idsWithPrefix, pageId } from '../pages/page-id.ts';
 import { AnnotationError } from './annotation-error.ts';
 import { checkName, MOST_NOTES_OF_PAGE, type NewNote } from './note-rules.ts';
@@ -75,6 +75,9 @@ export interface FullNote extends Note {
   readonly reports: number;
 }
 
+/** A note of an export, with checked fields (`checkImport`). */
+export type ImportedNote = Omit<FullNote, 'reports'>;
+
 const STATES: readonly NoteState[] = ['visible', 'hidden', 'deleted'];
 const VERSION = 1;
 const MOST_PAGES = 256;
@@ -88,9 +91,9 @@ const SCHEMA = `
     group_id integer not null references groups, user_id integer not null references users,
     primary key (group_id, user_id)) without rowid;
   create table notes (
-    id text primary key, group_id integer not null references groups, page blob not null, url text not null,
+    id text not null unique, group_id integer not null references groups, page blob not null, url text not null,
     author integer not null references users, parent text, text text not null, at_s integer not null,
-    state integer not null default 0, reports integer not null default 0) without rowid;
+    state integer not null default 0, reports integer not null default 0);
   create index notes_of_page on notes (group_id, page, at_s);
   create index notes_listed on notes (group_id, url) where state = 0;
   create table reports (note text not null, user_id integer not null, primary key (note, user_id)) without rowid;
@@ -252,6 +255,39 @@ export class SqliteNotes {
     return { id, page };
   }
 
+  /**
+   * Takes notes of another database, all of them or none, and returns how many were new. Groups
+   * must exist. Authors that do not are made, locked out.
+   */
+  importNotes(imported: Iterable<ImportedNote>, nowS: number): number {
+    let added = 0;
+    this.#transaction(() => {
+      for (const note of imported) {
+        const group = this.group(note.group);
+        if (this.#get('select 1 from notes where id = ?', note.id) !== undefined) continue;
+        checkName('author', note.author);
+        if (this.#get('select 1 from users where name = ?', note.author) === undefined) {
+          this.addUser(note.author, { nowS });
+          this.disableUser(note.author);
+        }
+        added += this.#run(
+          `insert into notes (id, group_id, page, url, author, parent, text, at_s, state)
+           select ?, ?, ?, ?, id, ?, ?, ?, ? from users where name = ?`,
+          note.id,
+          group.id,
+          pageIdNow(note.url, group.key),
+          note.url,
+          note.parent,
+          note.text,
+          Math.floor(note.atS),
+          STATES.indexOf(note.state),
+          note.author,
+        );
+      }
+    });
+    return added;
+  }
+
   /** Deletes a note: its text goes, and its place stays if it has replies. */
   deleteNote(id: string, by: User): void {
     const note = this.#noteRow(id);
@@ -307,7 +343,7 @@ export class SqliteNotes {
       const rows = this.#all(
         `select n.id, n.parent, n.text, n.at_s, n.state, u.name as author
          from notes n join users u on u.id = n.author
-         where n.group_id = ? and n.page = ? and n.state <> 1 order by n.at_s, n.id`,
+         where n.group_id = ? and n.page = ? and n.state <> 1 order by n.at_s, n.rowid`,
         group.id,
         id,
       );
@@ -488,6 +524,12 @@ function groupOf(row: Row): Group {
 /** Copies a blob: better-sqlite3 returns a `Buffer`, libsql an `ArrayBuffer`. */
 function bytesOf(value: unknown): Uint8Array {
   return value instanceof ArrayBuffer ? new Uint8Array(value.slice(0)) : Uint8Array.from(value as Uint8Array);
+}
+
+/** `pageId` without a promise, for a transaction that must not be interrupted. */
+function pageIdNow(url: string, groupKey: Uint8Array | null): Buffer {
+  const message = `bloomery annotations 1\n${url}`;
+  return groupKey === null ? sha256(message) : createHmac('sha256', groupKey).update(message).digest();
 }
 
 function notFound(what: string, name: string): AnnotationError {
