@@ -27,7 +27,7 @@ const notQuick = [
   'packages/overlay/test/search/{groups,processes,revoked}.test.ts',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
   'apps/cli/test/{in-place/kill.test.ts,inputs/**,mail/**,packed/**,terminal/**,text/**,tracing/**}',
-  'apps/cli/test/commands/{add,build,cache,cache-demo,cache-group-find,check,combine,convert,digestd,fetch,halve,join,layer,papers,plan,route,selftest,share,sign,similar,similar-text,simulate,verify}.test.ts',
+  'apps/cli/test/commands/{add,annotations,build,cache,cache-demo,cache-group-find,check,combine,convert,digestd,fetch,halve,join,layer,papers,plan,route,selftest,share,sign,similar,similar-text,simulate,verify}.test.ts',
   'packages/cache/src/node/log/access-log.test.ts',
   // A program, a browser or a word list that `npm ci` does not bring: openssl, Chromium,
   // dictionaries, another version of Node.
@@ -39,6 +39,7 @@ const notQuick = [
   'packages/sim/test/meshes/node-versions.test.ts',
   'packages/bloomery/test/kernel/csp.node.test.ts',
   'apps/console/test/page/**',
+  'apps/annotator/test/browser/**',
   'packages/stores/src/dictionaries/{hyphenation,passwords}/**',
   'packages/stores/test/spelling/words.test.ts',
   'packages/stores/test/{join,layered}/**',

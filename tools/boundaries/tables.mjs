@@ -180,6 +180,7 @@ export const ROOMS = {
       'routing',
       'delivery',
     ],
+      'annotating',
     ['selftest', 'demo', 'fleet', 'simulating', 'layering', 'searching'],
     'commands',
   ],

@@ -25,6 +25,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['reconcile'], load: () => import('./reconcile.ts') },
   { names: ['contacts'], load: () => import('./contacts.ts') },
   { names: ['redis'], load: () => import('./redis.ts') },
+  { names: ['annotations'], load: () => import('./annotations.ts') },
   { names: ['layer'], load: () => import('./layer.ts') },
   { names: ['index'], load: () => import('./text-index.ts') },
   { names: ['grep'], load: () => import('./grep.ts') },
