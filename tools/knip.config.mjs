@@ -29,6 +29,7 @@ const STARTED = {
     'src/engine/engine.ts',
     'src/node/node-views.ts',
   ],
+  'apps/annotator': ['src/{worker,panel,options,site-script}.ts'],
   'apps/papers': ['src/main.ts', 'src/trials/trial-worker.ts'],
   'packages/bloomery': ['test/fuzz-subjects.ts', 'test/fuzz-frames.ts'],
   'packages/cache': ['src/node/workers/worker-process.ts'],
