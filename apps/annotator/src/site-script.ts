@@ -5,6 +5,8 @@
  *     <script src="/annotations-site.js" defer
  *       data-server="https://notes.example.org" data-into="notes"></script>
  *
+ * It needs HTTPS, because pages over HTTP have no `crypto.subtle`.
+ *
  * The site knows its visits, so nothing is hidden from it; the server of the notes gets a prefix,
  * as from the extension. The page's canonical link is followed, if it is on the same host. Only
  * public groups can be shown, and nothing can be written: that needs a token, which a page must not

@@ -107,6 +107,8 @@ export class ExtensionLab {
         '--disable-features=DisableLoadExtensionCommandLineSwitch',
         `--proxy-server=http://127.0.0.1:${(this.#proxy.address() as AddressInfo).port}`,
         '--proxy-bypass-list=<-loopback>',
+        // Pages over HTTP have no crypto.subtle, which the script for a site's pages needs.
+        '--unsafely-treat-insecure-origin-as-secure=http://hostile.test',
         '--no-sandbox',
         '--disable-gpu',
         '--no-first-run',
@@ -115,6 +117,7 @@ export class ExtensionLab {
         '--disable-sync',
       ],
     });
+    this.context.setDefaultTimeout(20_000);
     await this.worker();
     return this;
   }
