@@ -36,6 +36,11 @@ test.each([
   ['https://example.org/ä b', 'https://example.org/%C3%A4%20b'],
   ['https://example.org/100%', 'https://example.org/100%25'],
   ['https://example.org/%%34%31', 'https://example.org/%2541'],
+  [
+    'https://example.org/|^`{}[]"<>\'?|^`{}[]"<>\'',
+    'https://example.org/%7C%5E%60%7B%7D%5B%5D%22%3C%3E%27?%7C%5E%60%7B%7D%5B%5D%22%3C%3E%27',
+  ],
+  ['https://example.org/#!|^`{}[]"<>\'', 'https://example.org/#!%7C%5E%60%7B%7D%5B%5D%22%3C%3E%27'],
   ['https://example.org/a\\b\tc\n', 'https://example.org/a/bc'],
   // query
   ['https://example.org/?', 'https://example.org/'],
@@ -72,6 +77,8 @@ test.each([
   'blob:https://example.org/7',
   'https://',
   'https://exa mple.org/',
+  'https://a"=.example/',
+  'https://a*b.example/',
   'https://example.org:99999/',
   `https://example.org/${'x'.repeat(MOST_URL_LENGTH)}`,
   // Short before, too long in the form with percent-encodings.

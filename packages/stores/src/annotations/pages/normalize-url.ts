@@ -19,13 +19,16 @@ export const URL_FORM = 1;
 /** Longer URLs are not annotated. */
 export const MOST_URL_LENGTH = 2048;
 
+/** Names and addresses of hosts. Chromium takes other names as well, which no DNS has. */
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
+
 /** The one form of a URL, or null if such pages take no notes. */
 export function normalizeUrl(text: string): string | null {
   if (typeof text !== 'string' || text.length > MOST_URL_LENGTH) return null;
   const url = parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
   const host = hostOf(url.hostname);
-  if (host === '') return null;
+  if (!HOST.test(host)) return null;
   const port = url.port === '' || url.port === '80' || url.port === '443' ? '' : `:${url.port}`;
   const form = `https://${host}${port}${pathOf(url.pathname)}${queryOf(url.search)}${fragmentOf(url.hash)}`;
   return form.length > MOST_URL_LENGTH ? null : form;
@@ -79,14 +82,21 @@ function fragmentOf(hash: string): string {
 }
 
 /**
- * Decodes the percent-encodings of unreserved characters (RFC 3986, section 2.3) and writes the
- * others in upper case. A percent sign that begins none becomes `%25`: otherwise `%%34%31` would
- * become `%41` now and `A` the next time.
+ * Decodes the percent-encodings of unreserved characters (RFC 3986, section 2.3), writes the others
+ * in upper case, and encodes characters that a URL must not contain: Chromium and Node leave
+ * different ones as they are. A percent sign that begins no encoding becomes `%25`: otherwise
+ * `%%34%31` would become `%41` now and `A` the next time.
  */
 function evenEncoding(text: string): string {
-  return text.replace(/%([0-9a-f]{2})?/gi, (_, digits: string | undefined) => {
+  const even = text.replace(/%([0-9a-f]{2})?/gi, (_, digits: string | undefined) => {
     if (digits === undefined) return '%25';
     const character = String.fromCharCode(Number.parseInt(digits, 16));
     return /[A-Za-z0-9\-._~]/.test(character) ? character : `%${digits.toUpperCase()}`;
   });
+  return even.replace(/[^A-Za-z0-9\-._~!$&()*+,;=:@/?%#]/gu, (character) =>
+    Array.from(
+      new TextEncoder().encode(character),
+      (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
+    ).join(''),
+  );
 }
