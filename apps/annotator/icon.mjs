@@ -34,8 +34,8 @@ export function iconPng(size) {
  * @param {number} y
  */
 function colorAt(x, y) {
-  const corner = Math.max(Math.abs(x - 0.5), 0.32) - 0.32 + Math.max(Math.abs(y - 0.5), 0.32) - 0.32;
-  const inside = Math.abs(x - 0.5) < 0.44 && Math.abs(y - 0.5) < 0.44 && corner < 0.17;
+  const [right, below] = [x, y].map((at) => Math.max(Math.abs(at - 0.5) - 0.32, 0));
+  const inside = Math.hypot(right, below) < 0.12;
   if (!inside) return [0, 0, 0, 0];
   const isLine = [0.34, 0.5, 0.66].some((at) => Math.abs(y - at) < 0.045);
   return isLine && x > 0.27 && x < (y > 0.6 ? 0.58 : 0.73) ? WHITE : BLUE;

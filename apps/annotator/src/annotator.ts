@@ -58,7 +58,9 @@ interface ListStatus {
 }
 
 export interface AnnotatorStatus {
-  readonly address: string | null;
+  /** The address with its key, as the user entered it. */
+  readonly invitation: string | null;
+  readonly hasToken: boolean;
   readonly server: string | null;
   readonly user: string | null;
   readonly groups: readonly string[];
@@ -101,7 +103,8 @@ export class Annotator {
   status(): AnnotatorStatus {
     const { settings, server } = this.#state;
     return {
-      address: settings?.address ?? null,
+      invitation: settings === undefined ? null : invitationOf(settings),
+      hasToken: (settings?.token ?? '') !== '',
       server: server?.name ?? null,
       user: server?.user?.name ?? null,
       groups: (server?.groups ?? []).map(({ name }) => name),
@@ -123,12 +126,16 @@ export class Annotator {
     };
   }
 
-  /** Sets the server. Throws if the address is wrong or the server does not answer. */
+  /**
+   * Sets the server. The token of the same server stays if none is given. Throws if the address is
+   * wrong or the server does not answer.
+   */
   async configure(invitation: string, token: string): Promise<void> {
-    const settings = settingsOf(invitation, token);
+    const given = settingsOf(invitation, token);
+    const before = this.#state.settings;
+    const isOther = given.address !== before?.address || !sameKey(given, before);
+    const settings = given.token === '' && !isOther ? { ...given, token: before?.token ?? '' } : given;
     const server = await askServer(settings);
-    const isOther =
-      settings.address !== this.#state.settings?.address || !sameKey(settings, this.#state.settings);
     if (isOther) await forget();
     this.#state = isOther
       ? { settings, server, lists: {}, queue: [], own: [] }
@@ -334,6 +341,11 @@ function settingsOf(invitation: string, token: string): Settings {
   const binary = atob(`${key.replaceAll('-', '+').replaceAll('_', '/')}=`);
   const publicKey = Uint8Array.from(binary, (character) => character.charCodeAt(0));
   return { address: url.origin + url.pathname.replace(/\/+$/, ''), publicKey, token: token.trim() };
+}
+
+function invitationOf({ address, publicKey }: Settings): string {
+  const binary = Array.from(publicKey, (byte) => String.fromCharCode(byte)).join('');
+  return `${address}/#${btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 }
 
 function sameKey(a: Settings, b: Settings | undefined): boolean {

@@ -40,13 +40,13 @@ export function noteElements(notes: readonly ListedNote[], options: NoteListOpti
   const make = (note: ListedNote, depth: number): HTMLElement[] => {
     if (made.has(note.id)) return [];
     made.add(note.id);
-    const element = noteElement(note, options);
+    const own = noteElement(note, depth === 1 ? options : { ...options, group: undefined });
     const below = (replies.get(note.id) ?? []).flatMap((reply) => make(reply, depth + 1));
     if (depth < MOST_DEPTH) {
-      element.append(...below);
-      return [element];
+      own.append(...below);
+      return [own];
     }
-    return [element, ...below];
+    return [own, ...below];
   };
   return roots.flatMap((note) => make(note, 1));
 }

@@ -25,11 +25,7 @@ function show(facts: AnnotatorStatus): void {
     row.append(
       element('td', '', list.isPrivate ? `${list.group} (private)` : list.group),
       element('td', 'number', list.pages.toLocaleString()),
-      element(
-        'td',
-        'number',
-        `${(list.bytes / 1000).toLocaleString(undefined, { maximumFractionDigits: 1 })} kB`,
-      ),
+      element('td', 'number', sizeText(list.bytes)),
       element(
         'td',
         'number',
@@ -40,6 +36,11 @@ function show(facts: AnnotatorStatus): void {
     return row;
   });
   document.querySelector('#lists tbody')!.replaceChildren(...rows);
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  return `${(bytes / 1000).toLocaleString(undefined, { maximumFractionDigits: 1 })} kB`;
 }
 
 function say(words: string, isBad = false): void {
@@ -63,6 +64,7 @@ form.addEventListener('submit', (event) => {
 byId('sync').addEventListener('click', () => void run(() => askWorker({ type: 'sync' })));
 void run(async () => {
   const facts = await askWorker({ type: 'status' });
-  if (facts.address !== null) address.placeholder = facts.address;
+  if (facts.invitation !== null) address.value = facts.invitation;
+  if (facts.hasToken) token.placeholder = 'kept; enter another to change it';
   return facts;
 });

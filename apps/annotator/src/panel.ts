@@ -43,7 +43,7 @@ async function show(): Promise<void> {
     showGroups(facts.groups);
     list.replaceChildren(...page.groups.flatMap(elementsOf));
     const count = page.groups.reduce((sum, one) => sum + one.notes.length + one.waiting.length, 0);
-    if (facts.address === null) say('Enter the address of a server in the options of the extension.');
+    if (facts.invitation === null) say('Enter the address of a server in the options of the extension.');
     else if (page.url === null) say('Pages like this one take no notes.');
     else if (facts.lists.length === 0) say('There is no list of annotated pages yet, so nothing is asked.');
     else if (page.groups.some(({ isOffline }) => isOffline))
