@@ -1,6 +1,6 @@
 // Writes the pictures of docs/annotations: panel, options, server page and badge, light and dark.
-// `npm run screenshots -w @bloomery/annotator` builds the extension first. The badge is a picture of
-// its text and colours as the browser reports them, because Chromium without a window draws no
+// `npm run screenshots -w @bloomery/annotator` builds the extension first. The badge is a picture
+// of its text and colours as the browser reports them, because Chromium without a window draws no
 // toolbar.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

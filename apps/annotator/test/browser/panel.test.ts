@@ -35,7 +35,7 @@ beforeAll(async () => {
   await write(ada, TEAM_PAGE, 'for the team', 'team');
   await lab.start();
   await lab.configure(ada);
-});
+}, 120_000);
 
 afterAll(() => lab.close());
 
