@@ -31,6 +31,8 @@ const SITE_SCRIPT = fileURLToPath(new URL('../../dist/annotations-site.js', impo
 /** The name of the server behind the proxy. */
 const SERVER = 'http://notes.test';
 
+const HOUR_MS = 3_600_000;
+
 /** One request that passed the proxy. */
 export interface Recorded {
   readonly host: string;
@@ -58,8 +60,11 @@ export class ExtensionLab {
   tamper: ((path: string, body: Buffer) => Buffer) | undefined;
   /** Cuts the way to the server. */
   isOffline = false;
-  /** Added to the clock of the server. */
-  aheadMs = 0;
+  /**
+   * Added to the clock of the server. It begins in the middle of an hour, so that the next one does
+   * not come in a test, and two hours ago, so that publications of later hours are not ahead.
+   */
+  aheadMs = -1.5 * HOUR_MS - (Date.now() % HOUR_MS);
   readonly #options: LabOptions;
   readonly #proxy: Server;
   readonly #publications: PublicationFolder;
