@@ -54,8 +54,7 @@ const table = (head, rows) =>
 
 /** A day of hourly publications, read by a client. @param {number} deletedPerDay */
 async function day(deletedPerDay) {
-  /** @type {import('@bloomery/stores/annotations').PublishedList | null} */
-  let last = null;
+  let last = /** @type {import('@bloomery/stores/annotations').PublishedList | null} */ (null);
   /** @type {readonly import('@bloomery/stores/annotations').ListStep[]} */
   let steps = [];
   const follower = new FilterFollower({ group: 'public', keys: [key], random: () => 0 });
@@ -161,7 +160,7 @@ function learned() {
   }
   const sizes = [...shared.values()].sort((a, b) => a - b);
   const at = (/** @type {number} */ share) => sizes[Math.floor(share * (sizes.length - 1))];
-  // Entropy of the page, for an observer who knows the prefix of a visit to a random annotated page.
+  // Entropy of the page, for an observer who knows the prefix of a random annotated page.
   const entropy = sizes.reduce((sum, n) => sum + (n / PAGES) * Math.log2(n), 0);
   return { bits, prefixes: 2 ** bits, least: sizes[0], low: at(0.05), median: at(0.5), entropy };
 }

@@ -1,6 +1,6 @@
-// `npm run bench:annotation-wake`: the time from the start of a sleeping service worker to the badge,
-// with a list of a million pages, in real Chromium with the built extension. The worker is stopped
-// before each visit. Elapsed times, so the load of the machine is in the page.
+// `npm run bench:annotation-wake`: the time from the start of a sleeping service worker to the
+// badge, with a list of a million pages, in real Chromium with the built extension. The worker is
+// stopped before each visit. Elapsed times, so the load of the machine is in the page.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
@@ -72,7 +72,7 @@ async function measure(lab) {
         const url = kind === 'plain' ? `http://plain-${i}.test/` : `${noted}?utm_source=${i}`;
         await page.goto(url);
         for (;;) {
-          // The object of the lab outlives the worker; a new one does not know the mark of the old one.
+          // The object of the lab outlives the worker. A new worker has no mark.
           const state = await worker
             .evaluate('({ ...annotatorLast, isOld: globalThis.isOld === true })')
             .catch(() => null);
