@@ -74,8 +74,8 @@ async function run(parts: readonly Part[]): Promise<void> {
   const text = [
     '# The fountain code of deliveries',
     '',
-    'Written by `npm run bench:delivery-codes -- --json results/delivery-codes.json --markdown results/delivery-codes.md`, whose parts may run',
-    `one by one. ${cpus()[0].model.trim()}, ${cpus().length} cores, Node ${process.versions.node}. Rates are megabytes of content per second of processor time.`,
+    'Written by `npm run bench:delivery-codes -- --markdown results/delivery-codes.md`; the parts ran one by one, with `--json` to keep them.',
+    `${cpus()[0].model.trim()}, ${cpus().length} cores, Node ${process.versions.node}. Rates are megabytes of content per second of processor time.`,
     ...(figures.rates ? ['', ...ratesTable(figures.rates)] : []),
     ...(figures.overheads ? ['', ...overheadTable(figures.overheads)] : []),
     ...(figures.peers ? ['', ...peersTable(figures.peers)] : []),

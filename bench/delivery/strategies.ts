@@ -96,7 +96,7 @@ function run(blocks: number, seeds: number): void {
   ].join('\n');
   console.log(text);
   if (options.markdown !== undefined) writeFileSync(options.markdown, `${text}\n`);
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(cells, null, 1)}\n`);
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(cells, null, 2)}\n`);
 }
 
 function cellOf(
