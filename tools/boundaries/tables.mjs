@@ -180,7 +180,7 @@ export const ROOMS = {
       'routing',
       'delivery',
     ],
-      'annotating',
+    'annotating',
     ['selftest', 'demo', 'fleet', 'simulating', 'layering', 'searching'],
     'commands',
   ],
