@@ -268,7 +268,9 @@ export class DeliveryPlan {
 
   #takenOver(now: number): BlockRequest | null {
     if (!this.#isOriginFree(now) || this.#inFlight > 0) return null;
-    if (this.#idleSince === null || now - this.#idleSince < this.#limits.takeOverMs) return null;
+    // Where blocks take long, owners that seem idle are only slow.
+    const patienceMs = Math.max(this.#limits.takeOverMs, 4 * medianOf(this.#times));
+    if (this.#idleSince === null || now - this.#idleSince < patienceMs) return null;
     return this.#originBlock(now, () => true);
   }
 

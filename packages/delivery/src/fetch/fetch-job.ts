@@ -76,7 +76,7 @@ export class FetchJob implements SharedFile {
   #originProblem: DeliveryError | null = null;
   #refuted = 0;
   #wake: () => void = () => {};
-  #lastBlock = performance.now();
+  #lastBytes = performance.now();
 
   constructor(options: FetchJobOptions) {
     const { file, peers, origin = null, server = null, signal, event = () => {} } = options;
@@ -97,7 +97,10 @@ export class FetchJob implements SharedFile {
       // The state stream has a connection of its own.
       connections: 1 + Math.max(perPeer, atOriginAlone),
       bucket: bytesPerSecond === null ? null : new TokenBucket(bytesPerSecond),
-      came: (bytes) => this.#tally.came(bytes),
+      came: (bytes) => {
+        this.#tally.came(bytes);
+        this.#lastBytes = performance.now();
+      },
     });
     this.#group = new PeerGroup({
       peers,
@@ -483,7 +486,6 @@ export class FetchJob implements SharedFile {
     const peer = this.#group.get(source);
     if (peer !== undefined) peer.bytes += bytes.length;
     for (const other of plan.received(source, block, now)) this.#abortRequest(`${other} ${block}`);
-    this.#lastBlock = now;
     this.#tellProgress(plan);
     if (isOrigin && this.#list === null)
       for (const liar of this.#told.settle(block, hash.toString('hex')))
@@ -595,7 +597,7 @@ export class FetchJob implements SharedFile {
   }
 
   #checkPatience(): void {
-    const waited = performance.now() - this.#lastBlock;
+    const waited = performance.now() - this.#lastBytes;
     const hasSource = this.asksOrigin || this.#mayGetPeers || this.#group.all.length > 0;
     if (hasSource && waited < this.#limits.patienceMs) return;
     if (this.#originProblem !== null && this.#group.all.length === 0) throw this.#originProblem;
