@@ -16,6 +16,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { knownBody, knownPath } from '@bloomery/testkit/origins/known-body';
 import { ThrottledOrigin } from '@bloomery/testkit/origins/throttled-origin';
+import type { FetchLimits } from '../../src/index.ts';
 
 const PROGRAM = fileURLToPath(new URL('deliver.mjs', import.meta.url));
 
@@ -25,6 +26,8 @@ export interface DeliveryFleetOptions {
   /** Bytes per second of the origin, and of each node in each direction. */
   readonly bytesPerSecond: number;
   readonly lingerMs?: number;
+  /** Limits of the fetch that differ from the defaults. */
+  readonly limits?: Partial<FetchLimits>;
 }
 
 /** A line of a node. */
@@ -120,11 +123,11 @@ export class DeliveryFleet implements AsyncDisposable {
   }
 
   add(number: number): NodeOfFleet {
-    const { bytesPerSecond, lingerMs = 60_000 } = this.#options;
+    const { bytesPerSecond, lingerMs = 60_000, limits = {} } = this.#options;
     const { digest, originUrl: origin } = this;
     const path = join(this.folder, `node-${number}`);
-    const limits = { up: bytesPerSecond, down: bytesPerSecond };
-    const node = new NodeOfFleet({ digest, path, origin, lingerMs, ...limits }, () => {
+    const link = { up: bytesPerSecond, down: bytesPerSecond };
+    const node = new NodeOfFleet({ digest, path, origin, lingerMs, limits, ...link }, () => {
       for (const watcher of this.#watchers) watcher();
     });
     this.nodes.push(node);
