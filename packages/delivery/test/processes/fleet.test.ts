@@ -4,7 +4,7 @@
  * the origin sends and what is wasted are limits here. Times are rows of bench/delivery.
  */
 
-import { EFFORT, withEffort } from '@bloomery/testkit/effort';
+import { EFFORT } from '@bloomery/testkit/effort';
 import { expect, test } from 'vitest';
 import { BlockSet } from '../../src/decisions/block-set.ts';
 import { shapeOf } from '../../src/decisions/file-shape.ts';
