@@ -4,7 +4,7 @@
  * the origin sends and what is wasted are limits here. Times are rows of bench/delivery.
  */
 
-import { EFFORT } from '@bloomery/testkit/effort';
+import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { expect, test } from 'vitest';
 import { BlockSet } from '../../src/decisions/block-set.ts';
 import { shapeOf } from '../../src/decisions/file-shape.ts';
@@ -20,7 +20,7 @@ const DEADLINE_MS = 600_000;
 const LIMITS = { patienceMs: DEADLINE_MS, stallMs: 60_000, takeOverMs: 5000 };
 const OPTIONS = { nodes: NODES, bytes: BYTES, bytesPerSecond: 2_000_000, limits: LIMITS };
 
-test(
+test.skipIf(EFFORT <= 1)(
   '20 nodes that begin together take one copy from the origin, and a liar is dropped',
   async () => {
     await using fleet = await DeliveryFleet.start(OPTIONS);
@@ -54,7 +54,7 @@ test(
   DEADLINE_MS,
 );
 
-test(
+test.skipIf(EFFORT <= 1)(
   'when a third of the nodes is killed midway, no survivor begins again',
   async () => {
     await using fleet = await DeliveryFleet.start(OPTIONS);
