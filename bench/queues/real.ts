@@ -2,7 +2,7 @@
  * `npm run bench:queues-real`: the queues under real TCP. iperf3 runs in two network namespaces
  * with our router between them, and the queue in front of its link is the bottleneck. Root, Linux,
  * Perl and iperf3. The load of the machine is printed, because it can add delay to all rows.
- * `--ecn on` and `--udp 2M` run a part, and keep the rows that the JSON file has already.
+ * `--ecn on`, `--udp 2M` and `--queue red` run a part, and keep the rows that the JSON file has already.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -19,6 +19,7 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
     ecn: { type: 'string' },
     udp: { type: 'string' },
+    queue: { type: 'string' },
     seconds: { type: 'string', default: '6' },
     flows: { type: 'string', default: '20' },
   },
@@ -125,6 +126,7 @@ for (const ecn of [false, true]) {
   for (const udpBits of UDP_RATES) {
     if (options.udp !== undefined && options.udp !== `${udpBits / 1e6}M`) continue;
     for (const queue of QUEUES) {
+      if (options.queue !== undefined && options.queue !== queue) continue;
       const row = rowOf(queue, udpBits, ecn, await measure(queue, udpBits, ecn));
       const before = rows.findIndex(
         (one) => one.ecn === ecn && one.udpBits === udpBits && one.queue === queue,
