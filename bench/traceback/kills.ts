@@ -6,7 +6,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CaptureWriter } from '@bloomery/packets/capture';
@@ -15,6 +15,7 @@ import { Collector } from '@bloomery/packets/traceback';
 const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 const ETHERNET = Uint8Array.of(2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0);
 const EVERY_MS = 10;
+const JOURNAL_HEAD_BYTES = 36;
 
 export interface Kill {
   readonly packets: number;
@@ -49,6 +50,9 @@ export async function killOnce(folder: string, afterMs: number): Promise<Kill> {
     child.stdin.write(writer.take());
     sentMs.push(performance.now());
   }, EVERY_MS);
+  // The time counts from the first digest on disk: programs start slowly on a busy machine.
+  const journal = join(folder, 'packets', 'open.journal');
+  while (statSync(journal).size <= JOURNAL_HEAD_BYTES) await new Promise((resolve) => setTimeout(resolve, 5));
   await new Promise((resolve) => setTimeout(resolve, afterMs));
   clearInterval(timer);
   child.kill('SIGKILL');

@@ -44,8 +44,11 @@ interface DigestdOptions {
 }
 
 const TUNNELS: readonly Tunnel[] = ['gre', 'vxlan', 'ip'];
-/** Digests reach the disk this often, so that a kill loses less than a second. */
-const FLUSH_MS = 500;
+/**
+ * Digests reach the disk this often, so that a kill loses less than a second unless the machine is
+ * overloaded: bench/results/traceback.md has kills.
+ */
+const FLUSH_MS = 200;
 
 export function register(program: Command): void {
   const command = program

@@ -3,8 +3,8 @@
  * and answers questions about them.
  *
  * It is the whole of `bloomery digestd` without capture files, HTTP and the command line, so it can
- * run inside another program as well. The caller passes batches of packets, calls `flush` about
- * twice a second, and holds the folder's lock.
+ * run inside another program as well. The caller passes batches of packets, calls `flush` several
+ * times a second, and holds the folder's lock.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -145,7 +145,7 @@ export class Collector {
     if (this.#innerDecoder !== null) this.#takeInner(batch, this.#innerDecoder);
   }
 
-  /** Writes what is not on disk yet. To be called about twice a second. */
+  /** Writes what is not on disk yet. To be called several times a second. */
   flush(): void {
     this.#packets.flush();
     this.#sources.flush();

@@ -140,7 +140,7 @@ export class TableStore {
     this.#put(words, times, from, times.length);
   }
 
-  /** Writes the journal. To be called about twice a second. */
+  /** Writes the journal. To be called several times a second. */
   flush(): void {
     const journal = this.#journal;
     if (journal !== null) this.#withRoom('the journal', () => journal.flush());
@@ -313,7 +313,7 @@ export class TableStore {
         const code = errorCode(error);
         if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
         if (this.#tables.length === 0) {
-          // The journal is tried twice a second, and one warning is enough.
+          // The journal is tried several times a second, and one warning is enough.
           if (this.#hasRoom) this.#warn(`no room for ${what}, and no older table to discard`);
           this.#hasRoom = false;
           return false;
