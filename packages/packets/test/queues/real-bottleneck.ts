@@ -24,9 +24,10 @@ const UDP_DATA = 1372;
 /** Bytes of a flow that sends data. */
 const LEAST_DATA = 5000;
 /**
- * Sends packets of UDP at a constant rate, for ever: bytes, and milliseconds between two. The UDP of
- * iperf3 waits for an answer to its first packet, which a full queue may have dropped. After a
- * pause of the machine it does not make up for more than ten packets.
+ * Sends packets of UDP at a constant rate until it is killed. Its arguments are the bytes of a
+ * packet and the milliseconds between two. The UDP of iperf3 waits for an answer to its first
+ * packet, which a full queue may have dropped. After a pause of the machine the program does not
+ * make up for more than ten packets.
  */
 const UDP_PROGRAM = `
 const [bytes, gapMs] = process.argv.slice(1).map(Number);
