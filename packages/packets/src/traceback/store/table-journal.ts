@@ -4,8 +4,8 @@
  *
  * Digests are appended several times a second, 8 bytes each, in records with a checksum. After
  * `kill -9` the kernel still writes what it was given, so at most the digests since the last record
- * are lost. A record that is torn ends the reading. There is no fsync: after a power failure the last
- * seconds of the journal may be missing as well, and closed tables, which are flushed, stay.
+ * are lost. A record that is torn ends the reading. There is no fsync: after a power failure the
+ * last seconds of the journal may be missing as well, and closed tables, which are flushed, stay.
  *
  * We refused to write the open table itself every second: 1 MiB each time, where a link with 10,000
  * packets per second appends 80 kB.
