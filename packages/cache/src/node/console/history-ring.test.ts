@@ -35,7 +35,7 @@ test('HistoryRing.take makes rows of differences, and counts the first one from 
   ]);
 });
 
-test('HistoryRing keeps the newest rows, like a list of all of them', () => {
+test('HistoryRing keeps the rows of its last steps, like a list of all of them', () => {
   const random = new Random(25);
   const ring = new HistoryRing(10, 7, BOUNDS);
   const all: { start: number; from: number; to: number }[] = [];
@@ -48,9 +48,8 @@ test('HistoryRing keeps the newest rows, like a list of all of them', () => {
     const last = all.at(-1);
     if (last !== undefined) last.to = local;
     if (last?.start !== start) all.push({ start, from: last === undefined ? 0 : local, to: local });
-    expect(brief(ring.rows(sample(at, local)))).toEqual(
-      all.slice(-7).map((row) => [row.start, row.to - row.from]),
-    );
+    const recent = all.filter((row) => row.start > start - 70);
+    expect(brief(ring.rows(sample(at, local)))).toEqual(recent.map((row) => [row.start, row.to - row.from]));
   }
 });
 
@@ -77,16 +76,41 @@ test('HistoryRing goes on with the running row of the node before it', () => {
   expect(brief([row!])).toEqual([[20, 5 + 4]]);
   expect([row![column('p50Ms')], row![column('p99Ms')]]).toEqual([1, -1]);
   const late = new HistoryRing(10, 5, BOUNDS);
-  late.load(saved, 100);
-  late.take(sample(100, 1));
-  expect(brief(late.rows(sample(101, 1)))).toEqual([
+  late.load(saved, 50);
+  late.take(sample(50, 1));
+  expect(brief(late.rows(sample(51, 1)))).toEqual([
     [10, 3],
     [20, 5],
-    [100, 1],
+    [50, 1],
   ]);
   const early = new HistoryRing(10, 5, BOUNDS);
   early.load(saved, 15);
   expect(brief(early.rows(sample(15, 0)))).toEqual([[10, 3]]);
+});
+
+test('HistoryRing has no row from before its own length, after a restart and after a gap', () => {
+  const before = new HistoryRing(10, 5, BOUNDS);
+  for (const at of [10, 20, 30]) before.take(sample(at, at));
+  const saved = before.save();
+  const briefAfter = (now: number) => {
+    const ring = new HistoryRing(10, 5, BOUNDS);
+    ring.load(saved, now);
+    ring.take(sample(now, 1));
+    return brief(ring.rows(sample(now, 1)));
+  };
+  expect(briefAfter(60)).toEqual([
+    [20, 10],
+    [30, 0],
+    [60, 1],
+  ]);
+  expect(briefAfter(70)).toEqual([
+    [30, 0],
+    [70, 1],
+  ]);
+  expect(briefAfter(10_000)).toEqual([[10_000, 1]]);
+  // The process was stopped for longer than the ring is long.
+  before.take(sample(1000, 40));
+  expect(brief(before.rows(sample(1001, 41)))).toEqual([[1000, 1]]);
 });
 
 test('HistoryRing.load refuses what is no ring, and takes nothing of it', () => {

@@ -1,6 +1,8 @@
 /**
  * One ring of the console's history: rows of equal steps, the oldest of which makes room for the
- * next (docs/spec/console.md, "History").
+ * next (docs/spec/console.md, "History"). Rows of a time that lies further back than the ring is
+ * long are dropped as well, so the last hour of a node that was off for a day has no row of the day
+ * before.
  *
  * A row is the difference of two counts, one at each end of its step. So nothing is added per
  * request, and a ring costs 16 numbers per row. The running row keeps its counts and its latency
@@ -124,6 +126,7 @@ export class HistoryRing {
       done = this.#rowAt(this.#open, sample);
       this.#push(done);
       this.#open = this.#begin(start, sample);
+      this.#dropBefore(this.#oldestAt(sample.at));
     } else if (this.#open !== null && start < this.#open.start) {
       // The clock was set back.
       this.#dropFrom(start);
@@ -162,12 +165,15 @@ export class HistoryRing {
 
   /**
    * Takes over the rows of an earlier node, which may be of any origin. Throws a `RangeError` if
-   * they are not rows of such a ring. Rows of the future are left out.
+   * they are not rows of such a ring. Rows of the future are left out, and so are rows that are
+   * older than the ring is long.
    */
   load(saved: SavedRing, now: number): void {
     const { rows, open } = checkRing(saved, this.stepMs, this.#capacity, this.#boundsMs.length + 1);
-    for (const row of rows) if ((row[0] as number) <= now) this.#push(row);
-    if (open === null || open.start > now) return;
+    const oldest = this.#oldestAt(now);
+    const isOfRing = (start: number) => start >= oldest && start <= now;
+    for (const row of rows) if (isOfRing(row[0] as number)) this.#push(row);
+    if (open === null || !isOfRing(open.start)) return;
     const tally = Float64Array.from(open.tally);
     const none = new Float64Array(tally.length);
     const last = { at: open.start, tally: none, peersUp: open.peersUp };
@@ -178,6 +184,11 @@ export class HistoryRing {
 
   #startOf(at: number): number {
     return Math.floor(at / this.stepMs) * this.stepMs;
+  }
+
+  /** The start of the oldest row that the ring has at a time, with the running one in it. */
+  #oldestAt(at: number): number {
+    return this.#startOf(at) - (this.#capacity - 1) * this.stepMs;
   }
 
   #begin(start: number, sample: Sample): OpenRow {
@@ -210,10 +221,21 @@ export class HistoryRing {
     );
   }
 
+  #beginOf(i: number): number {
+    return this.#numbers[((this.#first + i) % this.#capacity) * WIDTH] as number;
+  }
+
   /** Drops the newest rows, as far as they begin at `start` or later. */
   #dropFrom(start: number): void {
-    const beginOf = (i: number) => this.#numbers[((this.#first + i) % this.#capacity) * WIDTH] as number;
-    while (this.#size > 0 && beginOf(this.#size - 1) >= start) this.#size--;
+    while (this.#size > 0 && this.#beginOf(this.#size - 1) >= start) this.#size--;
+  }
+
+  /** Drops the oldest rows, as far as they begin before `start`. */
+  #dropBefore(start: number): void {
+    while (this.#size > 0 && this.#beginOf(0) < start) {
+      this.#first = (this.#first + 1) % this.#capacity;
+      this.#size--;
+    }
   }
 }
 
