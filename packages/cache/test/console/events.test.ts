@@ -54,17 +54,25 @@ test('events is for 16 readers, and a seventeenth is told to wait', async () => 
   const node = await startTestNode({});
   const readers = await Promise.all(Array.from({ length: 16 }, () => readEvents(node.port)));
   for (const reader of readers) await reader.wait('hello');
-  const refused = await ask(node.port, '/.bloomery/events');
-  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '10']);
+  for (const method of ['GET', 'HEAD']) {
+    const refused = await ask(node.port, '/.bloomery/events', { method });
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '10']);
+  }
   readers[0]!.close();
   await until('a place is free', async () => (await readEvents(node.port)).status === 200);
 });
 
-test('events is read by GET alone, and refused to other sites, other hosts and other machines', async () => {
+test('events is for GET and HEAD, and refused to other sites, other hosts and other machines', async () => {
   const node = await startTestNode({});
   const status = async (headers: Record<string, string>, method = 'GET') =>
     (await ask(node.port, '/.bloomery/events', { headers, method })).status;
-  expect(await status({}, 'HEAD')).toBe(405);
+  const head = await ask(node.port, '/.bloomery/events', { method: 'HEAD' });
+  expect([head.status, head.headers['content-type'], head.body]).toEqual([
+    200,
+    'text/event-stream; charset=utf-8',
+    '',
+  ]);
+  expect(await status({ Host: 'attacker.example' }, 'HEAD')).toBe(403);
   expect(await status({ 'Bloomery-Admin': '1' }, 'POST')).toBe(405);
   expect(await status({}, 'OPTIONS')).toBe(405);
   expect(await status({ 'Sec-Fetch-Site': 'cross-site' })).toBe(403);

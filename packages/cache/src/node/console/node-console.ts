@@ -24,7 +24,7 @@ export interface NodeConsoleOptions extends Omit<NodeFeedOptions, 'streams'> {
 
 /** The endpoints, and the methods that they have. */
 export const CONSOLE_ENDPOINTS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['events', ['GET']],
+  ['events', ['GET', 'HEAD']],
   ['history', ['GET']],
   ['answers', ['GET']],
   ['busiest', ['GET']],
@@ -64,7 +64,7 @@ export class NodeConsole {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<Reply | null> {
-    if (endpoint === 'events') return this.#openStream(response);
+    if (endpoint === 'events') return this.#openStream(response, request.method === 'HEAD');
     // It is right: a wrong one does not come here.
     if (endpoint === 'token') return compactJson({ v: 1, ok: true });
     if (endpoint === 'who') return this.#who(parameters, request.method === 'POST');
@@ -135,7 +135,8 @@ export class NodeConsole {
     };
   }
 
-  async #openStream(response: ServerResponse): Promise<Reply | null> {
+  /** HEAD has the same answer without a stream: a page learns by it why it got none. */
+  async #openStream(response: ServerResponse, isHead: boolean): Promise<Reply | null> {
     if (this.#feed.isFull)
       return {
         status: 503,
@@ -143,6 +144,10 @@ export class NodeConsole {
         body: 'As many consoles are open as this node serves.\n',
       };
     response.writeHead(200, STREAM_FIELDS.flat());
+    if (isHead) {
+      response.end();
+      return null;
+    }
     await this.#feed.add(response);
     return null;
   }
