@@ -39,7 +39,7 @@ test('console/ serves the page with its policy, and its files by their names', a
   expect(page.headers).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy':
-      "default-src 'none'; script-src 'self'; worker-src 'self' blob:; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+      "default-src 'none'; script-src 'self'; worker-src 'self' blob:; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types bloomery-console",
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'referrer-policy': 'no-referrer',

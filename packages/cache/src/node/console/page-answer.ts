@@ -19,6 +19,7 @@ const PAGE_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
+  'trusted-types bloomery-console',
 ].join('; ');
 
 const PAGE_FIELDS: readonly string[] = [
