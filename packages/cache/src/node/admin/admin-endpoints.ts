@@ -101,7 +101,7 @@ async function replyTo(
   if (!isAdminPath(target) || !(ENDPOINTS.includes(endpoint) || methods !== undefined))
     return {
       status: 404,
-      body: `No such endpoint. There are: ${ENDPOINTS.map((name) => ADMIN_PREFIX + name).join(', ')}\n`,
+      body: `No such endpoint. There are: ${[...ENDPOINTS, 'console/', ...CONSOLE_ENDPOINTS.keys()].map((name) => ADMIN_PREFIX + name).join(', ')}\n`,
     };
   if (endpoint === 'health' && isRead)
     return options.stopping() ? { status: 503, body: 'stopping\n' } : { status: 200, body: 'ok\n' };

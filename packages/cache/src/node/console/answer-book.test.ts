@@ -107,3 +107,15 @@ test('busiestOf cuts the lists of several processes at the share of the whole', 
   expect(busiest).toMatchObject({ v: 1, since: 3, total: 10_100, threshold: 0.005 });
   expect(busiest.objects.map(({ object: name }) => name)).toEqual(['a', 'b', 'd']);
 });
+
+test('busiestOf lists 20 objects, and says how many more have the share', () => {
+  const objects = Array.from({ length: 25 }, (_, i) => ({
+    url: null,
+    object: `o${i}`,
+    count: 100 - i,
+    atLeast: 100 - i,
+  }));
+  const busiest = busiestOf([{ since: 0, total: 2200, objects }]);
+  expect([busiest.objects.length, busiest.objects.at(-1)?.count, busiest.more]).toEqual([20, 81, 5]);
+  expect(busiestOf([{ since: 0, total: 2200, objects: objects.slice(0, 20) }]).more).toBe(0);
+});

@@ -36,6 +36,8 @@ export interface Busiest {
   readonly epsilon: number;
   readonly delta: number;
   readonly objects: readonly BusyObject[];
+  /** Objects with that share that are left out of the list. */
+  readonly more: number;
 }
 
 const MOST_OBJECTS = 20;
@@ -112,5 +114,6 @@ export function busiestOf(parts: readonly BusyPart[]): Busiest {
     total,
     ...BUSY,
     objects: objects.slice(0, MOST_OBJECTS),
+    more: Math.max(0, objects.length - MOST_OBJECTS),
   };
 }
