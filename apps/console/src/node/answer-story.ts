@@ -55,10 +55,15 @@ const NOT_STORED: Record<string, string> = {
   'wrong-digest': 'its bytes are not those that its digest names',
 };
 
+/** The words for a code, or null for a code that has none. */
+function wordsFor(words: Readonly<Record<string, string>>, code: string): string | null {
+  return Object.hasOwn(words, code) ? (words[code] as string) : null;
+}
+
 /** The source of an answer, in a few words. */
 export function sourceText({ outcome, neighbour }: Answer): string {
   if (outcome === 'neighbour' && neighbour !== null) return neighbour;
-  return FROM[outcome] ?? outcome;
+  return wordsFor(FROM, outcome) ?? outcome;
 }
 
 /** Sentences, in the order of events. */
@@ -66,19 +71,17 @@ export function storyOf(answer: Answer): string[] {
   const { method, status, outcome, reason, neighbours, notStored, isAborted } = answer;
   const story = [`${method} was answered with ${status} after ${durationText(answer.durationMs)}.`];
   if (outcome === 'hit') story.push('A fresh response was stored here, so no other server was asked.');
-  else if (reason !== '') story.push(REASONS[reason] ?? `Reason: ${reason}.`);
+  else if (reason !== '') story.push(wordsFor(REASONS, reason) ?? `Reason: ${reason}.`);
   if (outcome === 'collapsed')
     story.push('Another request for it was already on its way; this one shared it.');
   if (neighbours !== null) story.push(`About neighbours: ${neighbours}.`);
-  story.push(
-    `It came from ${outcome === 'neighbour' ? (answer.neighbour ?? 'a neighbour') : FROM[outcome]}.`,
-  );
+  story.push(`It came from ${sourceText(answer)}.`);
   const parts = [`${bytesText(answer.bytesSent)} were sent`];
   if (answer.bytesFromOrigin > 0) parts.push(`${bytesText(answer.bytesFromOrigin)} came from the origin`);
   if (answer.bytesFromNeighbours > 0)
     parts.push(`${bytesText(answer.bytesFromNeighbours)} came from neighbours`);
   story.push(`${parts.join(', ')}.`);
-  if (notStored !== null) story.push(`It was not stored: ${NOT_STORED[notStored] ?? notStored}.`);
+  if (notStored !== null) story.push(`It was not stored: ${wordsFor(NOT_STORED, notStored) ?? notStored}.`);
   if (isAborted) story.push('The client or the origin disconnected before the end.');
   return story;
 }

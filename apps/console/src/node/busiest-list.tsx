@@ -5,14 +5,17 @@ import type { FeedState } from './feed-state.ts';
 
 export function BusiestList({ state: { busiest } }: { state: FeedState }) {
   if (busiest === null) return null;
-  const { objects, total, since, threshold, epsilon, delta } = busiest;
+  const { objects, total, since, threshold, epsilon, delta, more } = busiest;
   return (
     <section aria-labelledby="busiest-title">
       <h2 id="busiest-title">Busiest objects</h2>
       <p class="quiet">
         Of {countText(total)} answers since {new Date(since).toLocaleTimeString()}. Every object with at least{' '}
-        {rateText(threshold)} of them is here; one below {rateText(threshold - epsilon)} is here with a
-        probability of {rateText(delta)} at most.
+        {rateText(threshold)} of them is {more > 0 ? 'counted' : 'here'}; one below{' '}
+        {rateText(threshold - epsilon)} is with a probability of {rateText(delta)} at most.
+        {more > 0
+          ? ` These are the ${objects.length} busiest; ${countText(more)} more have that share.`
+          : null}
       </p>
       {objects.length === 0 ? (
         <p class="quiet">No object has that many.</p>

@@ -69,6 +69,19 @@ test('answers are bounded, in order and without doubles; a restart forgets them'
   expect(state.answers).toEqual([]);
 });
 
+test('beginnings counts the streams that began and those that left events out', () => {
+  let state = afterEvent(FIRST_FEED, { kind: 'hello', data: HELLO });
+  expect(state.beginnings).toBe(1);
+  state = afterEvent(state, { kind: 'counts', data: countsAt(5) });
+  state = afterEvent(state, { kind: 'reset', data: {} });
+  expect([state.beginnings, state.counts.length]).toEqual([2, 1]);
+  state = afterEvent(state, { kind: 'hello', data: HELLO });
+  state = afterEvent(state, { kind: 'hello', data: { ...HELLO, state: 'stopping' } });
+  expect([state.beginnings, state.counts.length]).toEqual([3, 1]);
+  state = afterEvent(state, { kind: 'hello', data: { ...HELLO, startedAt: 2 } });
+  expect([state.beginnings, state.counts.length]).toEqual([4, 0]);
+});
+
 test('the hit ratio is that of status, and percentiles are bounds of buckets', () => {
   const requests = {
     ...{ hit: 50, stale: 5, validated: 7, miss: 13, neighbour: 20, collapsed: 5 },

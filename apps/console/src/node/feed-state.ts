@@ -21,6 +21,11 @@ interface TrafficSample {
 
 export interface FeedState {
   readonly connection: Connection;
+  /**
+   * How often a stream began or left events out. The history and the answers are asked for again
+   * then, because events between two streams are lost.
+   */
+  readonly beginnings: number;
   readonly hello: Hello | null;
   /** The latest counts, newest last: one a second at most, of the last 10 s. */
   readonly counts: readonly Counts[];
@@ -37,6 +42,7 @@ export interface FeedState {
 
 export const FIRST_FEED: FeedState = {
   connection: { kind: 'connecting' },
+  beginnings: 0,
   hello: null,
   counts: [],
   peers: new Map(),
@@ -61,15 +67,15 @@ export type FeedEvent =
   | { readonly kind: 'peers'; readonly data: Peers }
   | { readonly kind: 'answers'; readonly data: Answers }
   | { readonly kind: 'busiest'; readonly data: Busiest }
-  | { readonly kind: 'history'; readonly data: { readonly row: readonly (number | null)[] } };
+  | { readonly kind: 'history'; readonly data: { readonly row: readonly (number | null)[] } }
+  | { readonly kind: 'reset'; readonly data: object };
 
 export function afterEvent(state: FeedState, event: FeedEvent): FeedState {
   switch (event.kind) {
     case 'hello':
-      // Another start of the node: its counts begin again, and so do ids of answers.
-      if (state.hello !== null && state.hello.startedAt !== event.data.startedAt)
-        return { ...FIRST_FEED, connection: { kind: 'open' }, hello: event.data };
-      return { ...state, connection: { kind: 'open' }, hello: event.data };
+      return withHello(state, event.data);
+    case 'reset':
+      return { ...state, beginnings: state.beginnings + 1 };
     case 'counts':
       return { ...state, counts: withCounts(state.counts, event.data) };
     case 'peers':
@@ -85,6 +91,14 @@ export function afterEvent(state: FeedState, event: FeedEvent): FeedState {
     case 'history':
       return { ...state, hourRows: [...state.hourRows, event.data.row].slice(-MOST_ROWS) };
   }
+}
+
+function withHello(state: FeedState, hello: Hello): FeedState {
+  // Another start of the node: its counts begin again, and so do ids of answers.
+  const isOther = state.hello !== null && state.hello.startedAt !== hello.startedAt;
+  // A node that stops says so at the end of its stream.
+  const beginnings = state.beginnings + (hello.state === 'running' ? 1 : 0);
+  return { ...(isOther ? FIRST_FEED : state), connection: { kind: 'open' }, beginnings, hello };
 }
 
 function withCounts(known: readonly Counts[], next: Counts): Counts[] {

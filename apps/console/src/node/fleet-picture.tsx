@@ -18,6 +18,8 @@ interface FleetPictureProps {
 const WIDTH = 640;
 const HEIGHT = 460;
 const NAMED = 16;
+/** Neighbours that are drawn. The table has all of them. */
+const DRAWN = 256;
 const ON_A_RING = 96;
 
 interface Placed {
@@ -45,9 +47,9 @@ function placesOf(peers: readonly Peer[]): Placed[] {
 }
 
 export function FleetPicture({ name, peers, chosen, choose }: FleetPictureProps) {
-  const places = placesOf(peers);
+  const places = placesOf(peers.slice(0, DRAWN));
   const isNamed = peers.length <= NAMED;
-  const count = (mood: PeerMood) => places.filter((place) => place.mood === mood).length;
+  const count = (mood: PeerMood) => peers.filter((peer) => moodOf(peer) === mood).length;
   const text = `${name} and ${peers.length} neighbours: ${count('up')} up, ${count('avoided')} avoided, ${count('down')} down.`;
   const most = Math.max(1, ...peers.map(({ trueHits }) => trueHits));
   return (
@@ -80,7 +82,8 @@ export function FleetPicture({ name, peers, chosen, choose }: FleetPictureProps)
         ))}
       </svg>
       <figcaption>
-        {text} A line is as thick as the objects that came over it are many.
+        {text} {peers.length > DRAWN ? `The first ${DRAWN} are drawn. ` : null}The more objects came from a
+        neighbour, the thicker its line.
         <span class="keys">
           <span class="key up">● up</span> <span class="key avoided">◆ avoided</span>{' '}
           <span class="key down">✕ down</span> <span class="key">◎ leader of a group</span>

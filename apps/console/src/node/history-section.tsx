@@ -16,11 +16,10 @@ const SPANS: readonly [Span, string][] = [
   ['week', 'Week'],
 ];
 
-export function HistorySection({ state: { hello, hourRows } }: { state: FeedState }) {
+export function HistorySection({ state: { hello, hourRows, beginnings } }: { state: FeedState }) {
   const [span, setSpan] = useState<Span>('hour');
   const [history, setHistory] = useState<History | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const startedAt = hello?.startedAt;
   useEffect(() => {
     let isCurrent = true;
     const load = () =>
@@ -33,13 +32,14 @@ export function HistorySection({ state: { hello, hourRows } }: { state: FeedStat
         (error: Error) => isCurrent && setProblem(error.message),
       );
     void load();
-    // The stream brings rows of the hour; those of longer spans are fetched now and then.
+    // The stream brings rows of the hour. Those of longer spans are fetched now and then, and all
+    // of them when a stream begins, because rows before it were not told.
     const timer = setInterval(load, span === 'hour' ? 600_000 : 60_000);
     return () => {
       isCurrent = false;
       clearInterval(timer);
     };
-  }, [span, startedAt]);
+  }, [span, beginnings]);
   const rows = useMemo(() => mergedRows(history, span === 'hour' ? hourRows : []), [history, hourRows, span]);
   return (
     <section aria-labelledby="history-title">

@@ -25,19 +25,33 @@ function OpenMatrix() {
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
     let isCurrent = true;
-    const load = () =>
+    const load = () => {
+      // A tab in the background asks nothing: the node would ask all of its neighbours.
+      if (document.hidden) return;
       askNode<Fleet>('fleet').then(
-        (loaded) => isCurrent && setFleet(loaded),
+        (loaded) => {
+          if (!isCurrent) return;
+          setFleet(loaded);
+          setProblem(null);
+        },
         (error: Error) => isCurrent && setProblem(error.message),
       );
-    void load();
+    };
+    load();
+    document.addEventListener('visibilitychange', load);
     const timer = setInterval(load, EVERY_MS);
     return () => {
       isCurrent = false;
+      document.removeEventListener('visibilitychange', load);
       clearInterval(timer);
     };
   }, []);
-  if (problem !== null) return <p class="notice">{problem}</p>;
+  if (problem !== null)
+    return (
+      <p class="notice" role="alert">
+        The node gave no picture of the fleet: {problem}
+      </p>
+    );
   if (fleet === null)
     return (
       <p role="status" class="quiet">

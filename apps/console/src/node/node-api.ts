@@ -146,6 +146,8 @@ export interface Busiest {
     readonly count: number;
     readonly atLeast: number;
   }[];
+  /** Objects with that share that are left out of the list. */
+  readonly more: number;
 }
 
 export type Span = 'hour' | 'day' | 'week';

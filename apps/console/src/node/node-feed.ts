@@ -7,9 +7,10 @@ import { type Signal, signal } from '@preact/signals';
 import { knownToken } from '../shell/admin-token.ts';
 import { isServedByNode } from '../shell/route.ts';
 import { afterEvent, type FeedEvent, type FeedState, FIRST_FEED } from './feed-state.ts';
+import type { Answers } from './node-api.ts';
 
 const RETRY_MS = 2000;
-const KINDS = ['hello', 'counts', 'peers', 'answers', 'busiest', 'history'] as const;
+const KINDS = ['hello', 'counts', 'peers', 'answers', 'busiest', 'history', 'reset'] as const;
 
 export const feed: Signal<FeedState> = signal(
   isServedByNode(location) ? FIRST_FEED : { ...FIRST_FEED, connection: { kind: 'alone' } },
@@ -41,7 +42,9 @@ function connect(): void {
   for (const kind of KINDS) {
     opened.addEventListener(kind, (event) => {
       const data: unknown = JSON.parse((event as MessageEvent<string>).data);
-      feed.value = afterEvent(feed.value, { kind, data } as FeedEvent);
+      const before = feed.value;
+      feed.value = afterEvent(before, { kind, data } as FeedEvent);
+      if (feed.value.beginnings > before.beginnings) void loadAnswers();
     });
   }
   opened.addEventListener('error', () => {
@@ -53,15 +56,25 @@ function connect(): void {
   });
 }
 
+/** The stream tells new answers alone. Those before it, or that it left out, are asked for. */
+async function loadAnswers(): Promise<void> {
+  const { beginnings, hello } = feed.value;
+  if (!hello?.features.includes('answers')) return;
+  try {
+    const data = await askNode<Answers>('answers');
+    if (feed.value.beginnings === beginnings) feed.value = afterEvent(feed.value, { kind: 'answers', data });
+  } catch {
+    // The stream goes on to bring new ones, and a lost connection has a notice of its own.
+  }
+}
+
 async function explain(failed: EventSource): Promise<void> {
   if (stream === failed) stream = null;
   try {
     const response = await fetch('../events', { method: 'HEAD' });
     if (!response.ok) {
-      const { status } = response;
-      const text =
-        status === 404 ? 'it has no event stream: its version is older than this page' : await reasonOf();
-      feed.value = { ...feed.value, connection: { kind: 'refused', reason: text } };
+      const reason = await reasonOf(response.status);
+      feed.value = { ...feed.value, connection: { kind: 'refused', reason } };
     }
   } catch {
     // The node cannot be reached; `lost` says so.
@@ -71,9 +84,12 @@ async function explain(failed: EventSource): Promise<void> {
   }, RETRY_MS);
 }
 
-async function reasonOf(): Promise<string> {
+/** The reason for a status. The answer to HEAD has no text, and `status` is refused alike. */
+async function reasonOf(status: number): Promise<string> {
+  if (status === 404) return 'it has no event stream: its version is older than this page';
+  if (status === 503) return 'as many consoles are open as it serves';
   const response = await fetch('../status');
-  return response.ok ? 'it has too many open consoles' : (await response.text()).trim().slice(0, 300);
+  return response.ok ? `it answers ${status}` : (await response.text()).trim().slice(0, 300);
 }
 
 /** An answer that is not JSON with status 200; the message is the node's. */

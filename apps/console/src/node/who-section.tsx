@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { countText, rateText } from '../page/number-text.ts';
-import { keepToken } from '../shell/admin-token.ts';
+import { keepToken, knownToken } from '../shell/admin-token.ts';
 import type { Who, WhoPeer } from './node-api.ts';
 import { askNode, NodeRefusal } from './node-feed.ts';
 
@@ -22,9 +22,7 @@ export function WhoSection({ urlsShown }: { urlsShown: boolean }) {
     } catch (error) {
       const isToken = error instanceof NodeRefusal && error.status === 401;
       setWantsToken(isToken ? method : null);
-      setProblem(
-        isToken ? 'This needs the token that the node printed at its start.' : (error as Error).message,
-      );
+      setProblem(isToken ? tokenText(knownToken() !== null) : (error as Error).message);
     }
   };
   return (
@@ -61,7 +59,7 @@ export function WhoSection({ urlsShown }: { urlsShown: boolean }) {
       {wantsToken === null ? null : (
         <TokenField
           taken={(token) => {
-            keepToken(token);
+            keepToken(token.trim());
             void ask(wantsToken);
           }}
         />
@@ -69,6 +67,12 @@ export function WhoSection({ urlsShown }: { urlsShown: boolean }) {
       <div aria-live="polite">{who === null ? null : <WhoResult who={who} />}</div>
     </section>
   );
+}
+
+function tokenText(hasToken: boolean): string {
+  return hasToken
+    ? 'The node does not take this token. A token that it printed is valid until it stops.'
+    : 'This needs the token: the end of the address that the node printed at its start, or the one that its operator set.';
 }
 
 function TokenField({ taken }: { taken: (token: string) => void }) {
@@ -83,7 +87,7 @@ function TokenField({ taken }: { taken: (token: string) => void }) {
         autocomplete="off"
         onInput={(event) => setToken(event.currentTarget.value)}
       />
-      <button type="button" disabled={token.length < 16} onClick={() => taken(token)}>
+      <button type="button" disabled={token.trim().length < 16} onClick={() => taken(token)}>
         Use it in this tab
       </button>
     </div>

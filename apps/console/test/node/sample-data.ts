@@ -197,8 +197,8 @@ export function sampleBusiest({ urls = 'shown', isEmpty = false }: SampleOptions
   return {
     since: SAMPLE_NOW - 5_400_000,
     total: isEmpty ? 0 : 41_220,
-    threshold: 0.01,
-    epsilon: 0.001,
+    threshold: 0.005,
+    epsilon: 0.0005,
     delta: 0.001,
     objects: Array.from({ length: isEmpty ? 0 : 12 }, (_, i) => ({
       url: urls === 'shown' ? `http://deb.example.org/dists/stable/part-${i}/Packages.gz` : null,
@@ -206,6 +206,7 @@ export function sampleBusiest({ urls = 'shown', isEmpty = false }: SampleOptions
       count: 4200 - 310 * i,
       atLeast: 4200 - 310 * i - (i > 3 ? 12 : 0),
     })),
+    more: 0,
   };
 }
 

@@ -31,6 +31,8 @@ export const SAMPLE_TOKEN = 'sample-token-0123456789';
 export interface SampleNode {
   /** The address of the page. */
   readonly address: string;
+  /** Questions so far, by endpoint. */
+  readonly asked: ReadonlyMap<string, number>;
   /** Sends an event to all open pages. */
   send(event: FeedEvent): void;
   /** Ends all streams, as a node that was killed. */
@@ -40,12 +42,14 @@ export interface SampleNode {
 
 export async function startSampleNode(dist: string, options: SampleOptions): Promise<SampleNode> {
   const streams = new Set<ServerResponse>();
+  const asked = new Map<string, number>();
   const policy = /Content-Security-Policy" content="([^"]+)"/.exec(
     readFileSync(join(dist, 'index.html'), 'utf8'),
   )?.[1];
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
     const endpoint = pathname.slice(PREFIX.length);
+    asked.set(endpoint, (asked.get(endpoint) ?? 0) + 1);
     const json = (value: object) => {
       response.setHeader('Content-Type', 'application/json');
       response.end(JSON.stringify({ v: 1, ...value }));
@@ -67,6 +71,7 @@ export async function startSampleNode(dist: string, options: SampleOptions): Pro
       response.on('close', () => streams.delete(response));
     } else if (endpoint === 'history')
       json(sampleHistory(options, (searchParams.get('span') ?? 'hour') as Span));
+    else if (endpoint === 'answers') json({ answers: sampleAnswers(options), skipped: 0 });
     else if (endpoint === 'fleet') json(sampleFleet(options));
     else if (endpoint === 'who') {
       const isAsking = request.method === 'POST';
@@ -79,6 +84,7 @@ export async function startSampleNode(dist: string, options: SampleOptions): Pro
   const { port } = server.address() as AddressInfo;
   return {
     address: `http://127.0.0.1:${port}${PREFIX}console/`,
+    asked,
     send(event) {
       for (const stream of streams) stream.write(eventText(event));
     },
@@ -98,7 +104,6 @@ function firstEvents(options: SampleOptions): FeedEvent[] {
     { kind: 'hello', data: sampleHello(options) },
     { kind: 'counts', data: sampleCounts(options) },
     { kind: 'peers', data: samplePeers(options) },
-    { kind: 'answers', data: { answers: sampleAnswers(options), skipped: 0 } },
     { kind: 'busiest', data: sampleBusiest(options) },
   ];
 }
