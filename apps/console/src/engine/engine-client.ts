@@ -7,6 +7,10 @@ import type { EngineAnswer, EngineQuestion, EngineReply } from './engine-message
 
 type Question = EngineQuestion extends infer Q ? (Q extends EngineQuestion ? Omit<Q, 'id'> : never) : never;
 
+/** The message of an error for questions to a worker that was stopped on purpose. */
+export const STOPPED = 'Stopped';
+const BROKEN = 'Cannot go on: the browser ended the worker, perhaps because its memory was full';
+
 interface Waiting {
   readonly resolve: (answer: EngineAnswer) => void;
   readonly reject: (error: Error) => void;
@@ -14,13 +18,16 @@ interface Waiting {
 }
 
 export class EngineClient {
-  #worker: Worker | null = null;
+  /** The worker of now, which may be on its way; null until a question needs it. */
   #starting: Promise<Worker> | null = null;
   #lastId = 0;
   readonly #waiting = new Map<number, Waiting>();
 
   async ask(question: Question, advanced?: (bytes: number) => void): Promise<EngineAnswer> {
-    const worker = this.#worker ?? (await this.#start());
+    const starting = (this.#starting ??= this.#start());
+    const worker = await starting;
+    // Stopped meanwhile, and perhaps another one started.
+    if (this.#starting !== starting) throw new Error(STOPPED);
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, advanced });
@@ -30,23 +37,25 @@ export class EngineClient {
 
   /** Ends the worker, with whatever it is doing; the next question starts another one. */
   stop(): void {
-    this.#worker?.terminate();
-    this.#worker = null;
+    // A worker that is not there yet ends as soon as it is.
+    this.#starting?.then(
+      (worker) => worker.terminate(),
+      () => {},
+    );
     this.#starting = null;
-    this.#failAll('Stopped');
+    this.#failAll(STOPPED);
   }
 
-  #start(): Promise<Worker> {
-    this.#starting ??= startWorker().then((worker) => {
-      this.#worker = worker;
-      worker.onmessage = ({ data }: MessageEvent<EngineReply>) => this.#take(data);
-      worker.onerror = (event) => {
-        event.preventDefault();
-        this.stop();
-      };
-      return worker;
-    });
-    return this.#starting;
+  async #start(): Promise<Worker> {
+    const worker = await startWorker();
+    worker.onmessage = ({ data }: MessageEvent<EngineReply>) => this.#take(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.#starting = null;
+      worker.terminate();
+      this.#failAll(BROKEN);
+    };
+    return worker;
   }
 
   #take(reply: EngineReply): void {

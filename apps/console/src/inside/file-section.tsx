@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FilterFacts } from '../engine/describe-filter.ts';
-import { EngineClient } from '../engine/engine-client.ts';
+import { EngineClient, STOPPED } from '../engine/engine-client.ts';
 import { bytesText, countText, rateText } from '../page/number-text.ts';
 import { BitPicture } from './bit-picture.tsx';
 import { FileWindow } from './file-window.tsx';
@@ -49,7 +49,7 @@ export function FileSection() {
     } catch (error) {
       const problem = (error as Error).message;
       // Another file was opened, or the reader stopped this one.
-      if (problem !== 'Stopped') setState({ kind: 'failed', file, problem });
+      if (problem !== STOPPED) setState({ kind: 'failed', file, problem });
     }
   };
   const drop = (event: DragEvent) => {

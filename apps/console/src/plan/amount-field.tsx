@@ -16,11 +16,16 @@ interface AmountFieldProps {
 
 const POSITIONS = 1000;
 
+/** Six digits, without the error of the last bit. */
+function written(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}
+
 export function AmountField(props: AmountFieldProps) {
   const { name, label, value, limits, isWhole = false, isLinear = false, scale = 1, change } = props;
   const [least, most] = limits;
   const [typed, setTyped] = useState<string | null>(null);
-  const shown = String(Number((value * scale).toPrecision(6)));
+  const shown = written(value * scale);
   const parsed = typed === null || typed.trim() === '' ? Number.NaN : Number(typed) / scale;
   const isWrong =
     typed !== null && !(parsed >= least && parsed <= most && (!isWhole || Number.isInteger(parsed)));
@@ -64,7 +69,7 @@ export function AmountField(props: AmountFieldProps) {
       />
       <span id={hint} class="hint" role={isWrong ? 'alert' : undefined}>
         {isWrong
-          ? `Give ${isWhole ? 'a whole number' : 'a number'} from ${least * scale} to ${most * scale}.`
+          ? `Give ${isWhole ? 'a whole number' : 'a number'} from ${written(least * scale)} to ${written(most * scale)}.`
           : ''}
       </span>
     </div>

@@ -5,20 +5,43 @@
  */
 
 const NAME = 'bloomery-token';
-const FRAGMENT = /^#token=([\x21-\x7e]{16,256})$/;
+const FRAGMENT = /^#token=([\x21-\x7e]{1,800})$/;
+const TOKEN = /^[\x21-\x7e]{16,256}$/;
+
+/** In place of the storage, if the browser's settings forbid it: ends with the page. */
+let unstored: string | null = null;
 
 export function takeTokenFromAddress(): void {
   const match = FRAGMENT.exec(location.hash);
   if (match === null) return;
-  keepToken(decodeURIComponent(match[1]));
+  const token = decoded(match[1]);
+  if (TOKEN.test(token)) keepToken(token);
+  // A fragment that is no token leaves the address as well: it may be a token with a typing error.
   history.replaceState(null, '', location.pathname + location.search);
 }
 
 export function keepToken(token: string): void {
-  sessionStorage.setItem(NAME, token);
+  try {
+    sessionStorage.setItem(NAME, token);
+  } catch {
+    unstored = token;
+  }
 }
 
 /** The token of this tab, or null. */
 export function knownToken(): string | null {
-  return sessionStorage.getItem(NAME);
+  try {
+    return sessionStorage.getItem(NAME) ?? unstored;
+  } catch {
+    return unstored;
+  }
+}
+
+/** A token may have signs that a browser escapes. Text with a % that escapes nothing is itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
