@@ -80,7 +80,7 @@ export class AnswerRecorder {
   add(record: AnswerRecord): void {
     this.#records[this.#count++ % KEPT_ANSWERS] = record;
     const { outcome } = record;
-    if (outcome !== 'tunnel' && outcome !== 'refused') this.#busy.add(record.url);
+    if (outcome !== 'tunnel' && outcome !== 'refused') this.#busy.add(record.url, record.at);
   }
 
   /** The answers after the first `after` ones. */

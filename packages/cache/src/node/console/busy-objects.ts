@@ -3,8 +3,9 @@
  * (docs/spec/console.md, "Busiest objects"): every object with a share of 0.5 % of the answers is
  * in the list, whatever the number of objects, in 150 kB for each of two sketches.
  *
- * A sketch counts for an hour. The list is that of the last full hour and the running one together,
- * so an object that was busy yesterday does not stay in it.
+ * A sketch counts for an hour, and an answer counts in the hour in which its request arrived, also
+ * if it waits in a batch until the next day. The list is that of the last full hour and the running
+ * one together, so an object that was busy yesterday does not stay in it.
  *
  * Cost: keys are gathered and added 512 at a time, because a batch is cheaper than single adds. We
  * refused to count a sample: the error of the counts would then depend on chance for each object,
@@ -51,13 +52,16 @@ export class BusyObjects {
     this.#currentSince = clock();
   }
 
-  /** Counts one answer. It is called for each request. */
-  add(key: string): void {
+  /** Counts one answer, to a request that arrived at a time. It is called for each request. */
+  add(key: string, at: number): void {
+    if (at - this.#currentSince >= HOUR_MS) this.#beginHour(at);
     this.#gathered.push(key.length > MOST_CHARACTERS ? key.slice(0, MOST_CHARACTERS) : key);
     if (this.#gathered.length >= GATHERED) this.#flush();
   }
 
   list(): BusyList {
+    const now = this.#clock();
+    if (now - this.#currentSince >= HOUR_MS || now < this.#currentSince) this.#beginHour(now);
     this.#flush();
     const sketch = this.#last === null ? this.#current : this.#last.union(this.#current);
     return {
@@ -67,17 +71,18 @@ export class BusyObjects {
     };
   }
 
-  #flush(): void {
-    const now = this.#clock();
+  #beginHour(now: number): void {
+    this.#flush();
     const passedMs = now - this.#currentSince;
-    if (passedMs >= HOUR_MS || passedMs < 0) {
-      // After a quiet time, or a clock that was set, the hour before is no longer the last one.
-      const isLast = passedMs >= 0 && passedMs < 2 * HOUR_MS;
-      this.#last = isLast ? this.#current : null;
-      this.#lastSince = this.#currentSince;
-      this.#current = this.#newSketch();
-      this.#currentSince = now;
-    }
+    // After a quiet time, or a clock that was set, the hour before is no longer the last one.
+    const isLast = passedMs >= 0 && passedMs < 2 * HOUR_MS;
+    this.#last = isLast ? this.#current : null;
+    this.#lastSince = this.#currentSince;
+    this.#current = this.#newSketch();
+    this.#currentSince = now;
+  }
+
+  #flush(): void {
     if (this.#gathered.length === 0) return;
     this.#current.addMany(this.#gathered);
     this.#gathered = [];
