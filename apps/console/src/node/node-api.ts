@@ -24,6 +24,11 @@ export interface Hello {
   readonly hasFleet: boolean;
 }
 
+interface StoredCount {
+  readonly objects: number;
+  readonly bytes: number;
+}
+
 export interface Counts {
   readonly at: number;
   readonly startedAt: number;
@@ -40,8 +45,8 @@ export interface Counts {
   readonly summaryBytesOut: number;
   readonly trueHits: number;
   readonly falseHits: number;
-  readonly objects: number;
-  readonly storedBytes: number;
+  readonly inMemory: StoredCount;
+  readonly onDisk: StoredCount | null;
   readonly originFailures: number;
   readonly connections: number;
 }

@@ -7,6 +7,7 @@ import { AnswerList } from './answer-list.tsx';
 import { BusiestList } from './busiest-list.tsx';
 import type { FeedState } from './feed-state.ts';
 import { HistorySection } from './history-section.tsx';
+import type { Counts } from './node-api.ts';
 import { feed, useStream } from './node-feed.ts';
 import { NodeState } from './node-state.tsx';
 import { bytesSaved, percentile, percentileText, sharesOf, totalRequests } from './now-facts.ts';
@@ -20,8 +21,8 @@ function NowView() {
       {state.hello === null || state.counts.length === 0 ? null : (
         <>
           <p class="quiet">
-            <strong>{state.hello.name}</strong>, version {state.hello.version}, runs since{' '}
-            {new Date(state.hello.startedAt).toLocaleString()}.
+            <strong>{state.hello.name}</strong>, version {state.hello.version}. The numbers count from its
+            start, {new Date(state.hello.startedAt).toLocaleString()}.
           </p>
           <Numbers state={state} />
           <HistorySection state={state} />
@@ -77,13 +78,13 @@ function Numbers({ state }: { state: FeedState }) {
         />
         <Fact
           name="p50"
-          label="Half of the answers take"
+          label="Half of answers take"
           value={percentile(counts, 0.5)}
           text={percentileText(percentile(counts, 0.5), boundsMs)}
         />
         <Fact
           name="p99"
-          label="99 % of the answers take"
+          label="99 % of answers take"
           value={percentile(counts, 0.99)}
           text={percentileText(percentile(counts, 0.99), boundsMs)}
         />
@@ -99,12 +100,10 @@ function Numbers({ state }: { state: FeedState }) {
           value={counts.falseHits}
           text={asked === 0 ? '0' : `${countText(counts.falseHits)} (${rateText(counts.falseHits / asked)})`}
         />
-        <Fact
-          name="objects"
-          label="Stored objects"
-          value={counts.objects}
-          text={`${countText(counts.objects)} (${bytesText(counts.storedBytes)})`}
-        />
+        <StoredFact name="inMemory" label="Objects in memory" stored={counts.inMemory} />
+        {counts.onDisk === null ? null : (
+          <StoredFact name="onDisk" label="Objects on disk" stored={counts.onDisk} />
+        )}
         <Fact
           name="uptime"
           label="Runs for"
@@ -113,6 +112,20 @@ function Numbers({ state }: { state: FeedState }) {
         />
       </dl>
     </section>
+  );
+}
+
+function StoredFact({
+  name,
+  label,
+  stored: { objects, bytes },
+}: {
+  name: string;
+  label: string;
+  stored: Counts['inMemory'];
+}) {
+  return (
+    <Fact name={name} label={label} value={objects} text={`${countText(objects)} (${bytesText(bytes)})`} />
   );
 }
 

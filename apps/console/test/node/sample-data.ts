@@ -74,8 +74,8 @@ export function sampleCounts({ isEmpty = false }: SampleOptions, second = 0): Co
     summaryBytesOut: 402_117 * n + 60 * second,
     trueHits: 11_402 * n + 9 * second,
     falseHits: 61 * n,
-    objects: 18_233 * n,
-    storedBytes: 611_204_551 * n,
+    inMemory: { objects: 4107 * n, bytes: 61_204_551 * n },
+    onDisk: { objects: 18_233 * n, bytes: 611_204_551 * n },
     originFailures: 3 * n,
     connections: 17,
   };

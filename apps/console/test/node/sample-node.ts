@@ -28,7 +28,7 @@ const PREFIX = '/.bloomery/';
 
 export const SAMPLE_TOKEN = 'sample-token-0123456789';
 
-export interface SampleNode {
+export interface SampleNode extends AsyncDisposable {
   /** The address of the page. */
   readonly address: string;
   /** Questions so far, by endpoint. */
@@ -37,12 +37,15 @@ export interface SampleNode {
   send(event: FeedEvent): void;
   /** Ends all streams, as a node that was killed. */
   cut(): void;
+  /** Answers new streams with this status; null serves them again. */
+  refuse(status: number | null): void;
   close(): Promise<void>;
 }
 
 export async function startSampleNode(dist: string, options: SampleOptions): Promise<SampleNode> {
   const streams = new Set<ServerResponse>();
   const asked = new Map<string, number>();
+  let refusal: number | null = null;
   const policy = /Content-Security-Policy" content="([^"]+)"/.exec(
     readFileSync(join(dist, 'index.html'), 'utf8'),
   )?.[1];
@@ -63,6 +66,10 @@ export async function startSampleNode(dist: string, options: SampleOptions): Pro
         response.setHeader('Content-Security-Policy', `${policy}; frame-ancestors 'none'`);
         response.end(readFileSync(path));
       }
+    } else if (endpoint === 'events' && refusal !== null) {
+      response.writeHead(refusal).end(request.method === 'HEAD' ? undefined : 'Refused');
+    } else if (endpoint === 'events' && request.method === 'HEAD') {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end();
     } else if (endpoint === 'events') {
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
       response.write('retry: 100\n\n');
@@ -82,6 +89,11 @@ export async function startSampleNode(dist: string, options: SampleOptions): Pro
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.closeAllConnections();
+      server.close(() => resolve());
+    });
   return {
     address: `http://127.0.0.1:${port}${PREFIX}console/`,
     asked,
@@ -91,11 +103,11 @@ export async function startSampleNode(dist: string, options: SampleOptions): Pro
     cut() {
       for (const stream of streams) stream.destroy();
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
+    refuse(status) {
+      refusal = status;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -32,7 +32,8 @@ test('events begins with hello, counts and neighbours, and its counts are those 
     startedAt: Date.parse(status.startedAt),
     bytesSent: status.bytes.sent,
     bytesFromOrigins: status.bytes.fromOrigins,
-    objects: 2,
+    inMemory: { objects: 2, bytes: status.stores.memory!.bytes },
+    onDisk: null,
     falseHits: 0,
   });
   expect(counts.latency.cache).toHaveLength(counts.latency.boundsMs.length + 1);

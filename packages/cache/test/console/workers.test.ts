@@ -29,7 +29,7 @@ test('with workers, the console tells the sums over all processes, and sums do n
       'counts',
       ({ requests }) => requests.miss === 12 && requests.hit === 24,
     );
-    expect(data.objects).toBe(12);
+    expect(data.inMemory.objects).toBe(12);
     await reader.wait('busiest', ({ total }) => total === 36);
   }
   const { answers } = await read(node.port, 'answers');

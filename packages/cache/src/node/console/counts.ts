@@ -11,6 +11,11 @@ import type { AnswerOutcome } from '../../proxy/proxy-observer.ts';
 import { squidsOf, type TeamReport, totalOf } from '../admin/status.ts';
 import { LATENCY_BOUNDS, OUTCOMES } from '../metrics/node-counters.ts';
 
+interface StoredCount {
+  readonly objects: number;
+  readonly bytes: number;
+}
+
 export interface Counts {
   /** The node's clock. */
   readonly at: number;
@@ -32,9 +37,10 @@ export interface Counts {
   readonly summaryBytesOut: number;
   readonly trueHits: number;
   readonly falseHits: number;
-  /** Stored responses, in memory and on disk. */
-  readonly objects: number;
-  readonly storedBytes: number;
+  /** Stored responses. One that is asked for often is in both, so they are not added up. */
+  readonly inMemory: StoredCount;
+  /** The responses on disk; null without one. */
+  readonly onDisk: StoredCount | null;
   readonly originFailures: number;
   readonly connections: number;
 }
@@ -44,7 +50,10 @@ export const BOUNDS_MS: readonly number[] = LATENCY_BOUNDS.map((seconds) => seco
 
 export function countsOf(report: TeamReport, now: number): Counts {
   const all = totalOf(report);
-  const tiers = Object.values(all.stores);
+  const tier = (name: 'memory' | 'disk'): StoredCount | null => {
+    const found = all.stores[name];
+    return found === undefined ? null : { objects: found.responses, bytes: found.bytes };
+  };
   const fleet = report.fleet ?? null;
   const sum = (name: keyof NeighbourTotals) => (fleet?.totals[name] ?? 0) + all.squids[name];
   return {
@@ -61,8 +70,8 @@ export function countsOf(report: TeamReport, now: number): Counts {
     summaryBytesOut: fleet?.own.bytesPublished ?? 0,
     trueHits: sum('trueHits'),
     falseHits: sum('falseHits'),
-    objects: tiers.reduce((total, { responses }) => total + responses, 0),
-    storedBytes: tiers.reduce((total, { bytes }) => total + bytes, 0),
+    inMemory: tier('memory') ?? { objects: 0, bytes: 0 },
+    onDisk: tier('disk'),
     originFailures: all.originFailures,
     connections: all.connections,
   };
