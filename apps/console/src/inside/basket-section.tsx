@@ -8,6 +8,7 @@ import {
   FRUITS,
   type Fruit,
   firstBasket,
+  lostBits,
   takeOut,
   type Verdict,
   verdictOf,
@@ -54,7 +55,11 @@ export function BasketSection() {
       >
         <code>{chosen}</code>? {VERDICTS[verdictOf(basket, chosen)](chosen)}
       </p>
-      {names.some((fruit) => verdictOf(basket, fruit) === 'false-negative') ? <Broken /> : null}
+      {names
+        .filter((fruit) => verdictOf(basket, fruit) === 'false-negative')
+        .map((fruit) => (
+          <Broken key={fruit} fruit={fruit} lost={lostBits(basket, fruit)} />
+        ))}
       <p class="buttons">
         <label class="choice">
           <input
@@ -72,11 +77,12 @@ export function BasketSection() {
   );
 }
 
-function Broken() {
+function Broken({ fruit, lost }: { fruit: Fruit; lost: readonly number[] }) {
+  const what = lost.length === 1 ? `Bit ${lost[0]}` : `Bits ${lost.join(' and ')}`;
   return (
     <p>
-      Bit 11 belonged to both keys. A filter of bits cannot forget: it has to be built again without the key,
-      or hold counters.
+      {what} belonged to <code>{fruit}</code> as well. A filter of bits cannot forget a key: it has to be
+      built again without it, or hold counters.
     </p>
   );
 }

@@ -76,7 +76,7 @@ export function FileSection() {
           Fuse, Spark, DataSketches, Cassandra or pybloom. It stays on this machine. Up to 1 GiB.
         </p>
         <label class="file-button">
-          <span>Choose a file</span>
+          <span>Or choose it:</span>
           <input
             type="file"
             onChange={(event) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addFruit, firstBasket, takeOut, verdictOf } from './fruit-basket.ts';
+import { addFruit, firstBasket, lostBits, takeOut, verdictOf } from './fruit-basket.ts';
 
 test('mango is a false positive, as in the article', () => {
   expect(verdictOf(firstBasket(), 'mango')).toBe('false-positive');
@@ -21,4 +21,11 @@ test('with counters, taking apples out leaves plums', () => {
     'right-no',
   ]);
   expect(takeOut(basket, 'apples')).toBe(basket);
+});
+
+test('lostBits names the bits that a key lost, whichever key was taken out', () => {
+  expect(lostBits(takeOut(firstBasket(), 'apples'), 'plums')).toEqual([11]);
+  const without = takeOut(addFruit(firstBasket(), 'mango'), 'mango');
+  expect([lostBits(without, 'apples'), lostBits(without, 'plums')]).toEqual([[3, 12], [8]]);
+  expect(lostBits(firstBasket(), 'plums')).toEqual([]);
 });

@@ -61,6 +61,11 @@ export function verdictOf(basket: Basket, fruit: Fruit): Verdict {
   return isHeld ? 'false-negative' : 'right-no';
 }
 
+/** The positions of a key that are empty now. */
+export function lostBits({ cells }: Basket, fruit: Fruit): number[] {
+  return FRUITS[fruit].filter((position) => cells[position] === 0);
+}
+
 function isAt(fruit: Fruit, position: number): boolean {
   return (FRUITS[fruit] as readonly number[]).includes(position);
 }

@@ -73,6 +73,8 @@ function Matrix({ fleet: { nodes, links } }: { fleet: Fleet }) {
     const colours = COLOURS.map((name) => style.getPropertyValue(name).trim());
     context.fillStyle = style.getPropertyValue('--faint').trim();
     context.fillRect(0, 0, side, side);
+    // So that a row in order does not outshine one that is not.
+    context.globalAlpha = 0.7;
     for (const [holder, of, state] of links) {
       context.fillStyle = colours[state] ?? colours[2];
       context.fillRect(of * cell, holder * cell, cell - gap, cell - gap);
@@ -84,8 +86,8 @@ function Matrix({ fleet: { nodes, links } }: { fleet: Fleet }) {
     <figure class="matrix">
       <canvas ref={canvas} width={side} height={side} role="img" aria-label={text} />
       <figcaption>
-        {text} A row is a holder, a column the node whose summary it holds: green is current, orange avoided,
-        red down.
+        {text} A row is a holder, a column the node whose summary it holds: green is relied on, orange
+        avoided, red down. A row without colour told nothing.
         {nodes.length <= 32 ? ` Order: ${nodes.map(({ id, address }) => id ?? address).join(', ')}.` : ''}
       </figcaption>
     </figure>

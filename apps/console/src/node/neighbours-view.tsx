@@ -79,7 +79,7 @@ function WithFleet({ state }: { state: FeedState }) {
 function OwnFacts({ own, groups: { groups } }: { own: OwnSummary | null; groups: FeedState }) {
   return (
     <section class="numbers" aria-label="This node’s summary">
-      <h2>Its own summary</h2>
+      <h2>Summary of this node</h2>
       {own === null ? null : (
         <dl>
           <Fact label="Objects in it" text={countText(own.objects)} />

@@ -21,7 +21,7 @@ interface TimePlotProps {
   readonly lines: readonly TimeLine[];
 }
 
-const HEIGHT = 160;
+const HEIGHT = 140;
 /** The lowest top of an axis, so that a quiet hour is a flat line. */
 const LEAST_TOP = 4;
 /** Rows of the table; more would only be noise in a reader's ear. */
@@ -137,6 +137,7 @@ function optionsOf(
       {
         ...axis,
         space: 70,
+        size: 28,
         values: (_plot, values) => values.map((value, i) => timeText(value, values[i - 1])),
       },
       { ...axis, size: 62, values: (_plot, values) => values.map((value) => format(value)) },

@@ -96,6 +96,7 @@ function TokenField({ taken }: { taken: (token: string) => void }) {
 
 function WhoResult({ who: { url, object, local, isPrivate, owner, peers, order } }: { who: Who }) {
   const [isLong, setLong] = useState(false);
+  const nameAt = (address: string) => peers.find((peer) => peer.address === address)?.id ?? address;
   const rank = { maybe: 0, unknown: 1, no: 2 };
   const sorted = [...peers].sort((a, b) => rank[a.answer] - rank[b.answer]);
   const maybe = peers.filter(({ answer }) => answer === 'maybe').length;
@@ -109,8 +110,8 @@ function WhoResult({ who: { url, object, local, isPrivate, owner, peers, order }
         {isPrivate
           ? 'Neighbours are never asked for it: its query has a secret.'
           : `${maybe} of ${peers.length} neighbours may have it. `}
-        {order.length === 0 ? '' : `A request would ask ${order.join(', then ')}. `}
-        {owner === null ? '' : `Fetches of it are coordinated by ${owner}.`}
+        {order.length === 0 ? '' : `A request would ask ${order.map(nameAt).join(', then ')}. `}
+        {owner === null ? '' : `Its fetches from the origin are coordinated by ${nameAt(owner)}.`}
       </p>
       <ul class="who">
         {shown.map((peer) => (
@@ -135,10 +136,9 @@ function WhoRow({ peer }: { peer: WhoPeer }) {
   return (
     <li data-answer={answer} data-truth={truth}>
       <span>
-        <strong>{peer.id ?? peer.address}</strong>: {ANSWERS[answer]}.{' '}
-        {truth === null ? '' : `${TRUTHS[truth]} `}
+        <strong>{peer.id ?? peer.address}</strong>: {ANSWERS[answer]}
+        {why === null ? '' : ` (${why})`}. {truth === null ? '' : `${TRUTHS[truth]} `}
         {isFalse ? 'That was a false positive. ' : ''}
-        {why === null ? '' : `(${why}) `}
         {falsePositiveRate === null || answer === 'unknown'
           ? ''
           : `Its summary is wrong about ${rateText(falsePositiveRate)} of other URLs.`}
