@@ -35,8 +35,9 @@ export function register(program: Command): void {
     .option('--check-config', 'say whether the settings are right, and start nothing')
     .option('--print-config', 'print all settings as a configuration file, and start nothing')
     .option('-q, --quiet', 'do not print how it can be used')
-    .option('--demo', 'show three cooperating caches on this machine, with traffic, and end')
-    .option('--keep', 'with --demo: leave the three caches running until Ctrl-C');
+    .option('--demo', 'show three cooperating caches on this machine, with traffic')
+    .option('--keep', 'with --demo: leave them running, with traffic, until Ctrl-C (default: at a terminal)')
+    .option('--no-keep', 'with --demo: end after the last scene (default: elsewhere)');
   for (const setting of SETTINGS) for (const option of optionsOf(setting)) command.addOption(option);
   command.action(run);
   registerPeers(command);
@@ -84,10 +85,11 @@ function optionsOf(setting: Setting): Option[] {
 async function run(options: CommandFlags & Record<string, unknown>, command: Command): Promise<void> {
   const { config: file, printConfig: print, checkConfig: check, quiet, demo, keep } = options;
   if (demo) {
-    process.exitCode = await runDemo(keep === true);
+    // A person at a terminal looks at the console, which should not go away in front of them.
+    process.exitCode = await runDemo(keep ?? process.stdout.isTTY === true);
     return;
   }
-  if (keep) throw new UsageError('--keep belongs to --demo');
+  if (keep !== undefined) throw new UsageError(`${keep ? '--keep' : '--no-keep'} belongs to --demo`);
   const { loadConfig, printConfig, runCache, ConfigError } = await import('@bloomery/cache');
   // A default of commander is not a setting that the user gave: `--no-disk` implies the default
   // true.

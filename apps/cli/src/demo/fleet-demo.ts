@@ -3,7 +3,8 @@
  * machine, with traffic, in one terminal. Each scene says what is asked, what happened and what it
  * cost, from counts of this run. Claims are checked: the command ends with 1 if one does not hold.
  *
- * With `--keep` the fleet stays up after the last scene, for readers who want to ask it themselves.
+ * With `--keep`, and by default at a terminal, the fleet stays up and gets traffic after the last
+ * scene, for readers who want to ask it themselves or look at its console.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +45,11 @@ export async function runFleetDemo({ writeLine, keep, signal }: DemoOptions): Pr
     await startNodes(nodes, origin, folder);
     for (const line of picture(nodes, origin)) writeLine(line);
     writeLine(`The console of ${nodes[1]!.name}: ${nodes[1]!.consoleUrl}`);
-    if (!keep) writeLine('(--keep leaves it open, and the fleet moving, until Ctrl-C)');
+    writeLine(
+      keep
+        ? '(open it now or later: the fleet goes on moving until Ctrl-C)'
+        : '(--keep leaves it open, and the fleet moving, until Ctrl-C)',
+    );
     for (const scene of SCENES) {
       // What follows a claim that does not hold would only confuse.
       if (signal.aborted || report.hasFailed) break;

@@ -16,7 +16,9 @@ test('cache --demo shows seven scenes, whose claims hold, and ends', () => {
 });
 
 test('cache --keep without --demo is refused', () => {
-  const { code, stderr } = bloomery(['cache', '--keep']);
-  expect(stderr).toMatch('--keep belongs to --demo');
-  expect(code).toBe(2);
+  for (const option of ['--keep', '--no-keep']) {
+    const { code, stderr } = bloomery(['cache', option]);
+    expect(stderr).toMatch(`${option} belongs to --demo`);
+    expect(code).toBe(2);
+  }
 });

@@ -50,12 +50,12 @@ function type(line: string): void {
 }
 
 /** Waits until the screen shows something; `escapes` keeps colour codes. */
-async function screen(wanted: RegExp, escapes = false): Promise<string> {
+async function screen(wanted: RegExp, escapes = false, withinMs = 30_000): Promise<string> {
   let shown = '';
   await eventually(() => {
     shown = tmux('capture-pane', '-p', ...(escapes ? ['-e'] : []));
     return wanted.test(shown);
-  }, 30_000).catch(() => expect(shown).toMatch(wanted));
+  }, withinMs).catch(() => expect(shown).toMatch(wanted));
   return shown;
 }
 
@@ -101,6 +101,26 @@ test('flows --live draws the state of a pipe again and again, and Ctrl-C leaves 
   tmux('send-keys', 'C-c');
   // The shell comes back with its own screen, and the last list is on it.
   expect(await screen(/^>/m)).toMatch(/^20,000 packets, [\s\S]* (tcp|udp)\n\s*> *$/m);
+});
+
+test('cache --demo leaves its fleet and its console open at a terminal, until Ctrl-C', async () => {
+  type('clear; bloomery cache --demo; echo done=$?');
+  const shown = await screen(/The fleet stays up until Ctrl-C/, false, 120_000);
+  const port = /:(\d+)\/\.bloomery\/console\//.exec(shown.slice(shown.indexOf('look at it')))?.[1];
+  const page = `http://127.0.0.1:${port}/.bloomery/console/`;
+  expect((await fetch(page)).status).toBe(200);
+  const requests = async () => {
+    const { answers } = (await (await fetch(new URL('../answers', page))).json()) as {
+      answers: { id: number }[];
+    };
+    return answers.at(-1)?.id ?? 0;
+  };
+  // It moves: requests come, although the last scene is over.
+  const before = await requests();
+  await eventually(async () => (await requests()) > before + 5, 60_000, 'five more requests');
+  tmux('send-keys', 'C-c');
+  await screen(/done=0/);
+  await expect(fetch(page)).rejects.toThrow();
 });
 
 test('errors are red on a terminal, and not with NO_COLOR', async () => {
