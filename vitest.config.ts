@@ -21,6 +21,7 @@ const isomorphicTests = [
 const notQuick = [
   // Programs that run, are killed, or fill a disk.
   'packages/cache/test/{chaos,clients,faults,fleet,node}/**',
+  'packages/cache/test/console/{fleet,history,workers}.test.ts',
   'packages/files/test/locks/**',
   'packages/overlay/test/routing/processes.test.ts',
   'packages/delivery/test/processes/**',
