@@ -32,7 +32,12 @@ export function AnswerList({ state: { answers, hello, skipped } }: { state: Feed
       ) : (
         <ol class="answers">
           {shown.map((answer) => (
-            <AnswerRow key={answer.id} answer={answer} />
+            <AnswerRow
+              key={answer.id}
+              answer={answer}
+              // Newer answers would push the story out while it is read.
+              opened={() => setHeld(held ?? answers)}
+            />
           ))}
         </ol>
       )}
@@ -49,11 +54,15 @@ function HiddenUrls() {
   );
 }
 
-function AnswerRow({ answer }: { answer: Answer }) {
+function AnswerRow({ answer, opened }: { answer: Answer; opened: () => void }) {
   const { at, url, object, status, outcome } = answer;
   return (
     <li data-outcome={outcome}>
-      <details>
+      <details
+        onToggle={(event) => {
+          if ((event.currentTarget as HTMLDetailsElement).open) opened();
+        }}
+      >
         <summary>
           <time dateTime={new Date(at).toISOString()}>{new Date(at).toLocaleTimeString()}</time>
           <span class={`tag ${outcome}`}>{outcome}</span>

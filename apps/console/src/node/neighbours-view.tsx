@@ -61,7 +61,11 @@ function WithFleet({ state }: { state: FeedState }) {
           chosen={chosen}
           choose={(address) => setChosen(address === chosen ? null : address)}
         />
-        <div aria-live="polite" class="chosen-place">
+        <div class="chosen-place">
+          {/* Screen readers are told the name alone: the numbers change each second. */}
+          <p role="status" class="hidden-text">
+            {selected === null ? '' : `The link to ${nameOf(selected)} is shown.`}
+          </p>
           {selected === null ? (
             <OwnFacts own={state.own} groups={state} />
           ) : (
