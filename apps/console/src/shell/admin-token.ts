@@ -8,8 +8,14 @@ const NAME = 'bloomery-token';
 const FRAGMENT = /^#token=([\x21-\x7e]{1,800})$/;
 const TOKEN = /^[\x21-\x7e]{16,256}$/;
 
-/** In place of the storage, if the browser's settings forbid it: ends with the page. */
-let unstored: string | null = null;
+/**
+ * The token in place of the storage, if the browser's settings forbid that. It ends with the page.
+ * Each file of the page has a copy of this module, so it stands in the object that they share.
+ */
+const unstored = {
+  keep: (token: string) => void globalThis.bloomeryConsole.parts.set(NAME, token),
+  token: () => (globalThis.bloomeryConsole.parts.get(NAME) as string | undefined) ?? null,
+};
 
 export function takeTokenFromAddress(): void {
   const match = FRAGMENT.exec(location.hash);
@@ -24,16 +30,16 @@ export function keepToken(token: string): void {
   try {
     sessionStorage.setItem(NAME, token);
   } catch {
-    unstored = token;
+    unstored.keep(token);
   }
 }
 
 /** The token of this tab, or null. */
 export function knownToken(): string | null {
   try {
-    return sessionStorage.getItem(NAME) ?? unstored;
+    return sessionStorage.getItem(NAME);
   } catch {
-    return unstored;
+    return unstored.token();
   }
 }
 

@@ -16,7 +16,7 @@ export interface ViewProps {
 
 interface Registry {
   readonly views: Map<string, ComponentType<ViewProps>>;
-  /** Files that are no views: the library for workers, the text of the papers. */
+  /** Parts that are no views: the library for workers, the text of the papers, a token. */
   readonly parts: Map<string, unknown>;
   readonly modules: Record<string, unknown>;
   /** Both are the frame's: a page has one policy for the addresses of scripts. */

@@ -78,6 +78,7 @@ export async function startSampleNode(dist: string, options: SampleOptions): Pro
       response.on('close', () => streams.delete(response));
     } else if (endpoint === 'history')
       json(sampleHistory(options, (searchParams.get('span') ?? 'hour') as Span));
+    else if (endpoint === 'status') json({ state: 'running' });
     else if (endpoint === 'answers') json({ answers: sampleAnswers(options), skipped: 0 });
     else if (endpoint === 'fleet') json(sampleFleet(options));
     else if (endpoint === 'who') {

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import {
   BlockedBloomFilter,
   BloomFilter,
@@ -15,8 +16,10 @@ import { GuavaFilter } from 'bloomery/formats/guava';
 import { compressFrame, makeDelta } from 'bloomery/wire';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startSampleNode } from '../node/sample-node.ts';
 import { openPage, startBrowser } from './open-page.ts';
 
+const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
 const KEYS = Array.from({ length: 1000 }, (_, i) => `key ${i}`);
 const ASKED = ['key 0', 'key 999', 'key 1000', 'other', '', 'ä', '<b>key 5</b>'];
 
@@ -58,6 +61,12 @@ test('the example opens first: mango is a false positive, and taking apples out 
   await page.getByRole('button', { name: 'Take out apples' }).click();
   await page.getByRole('button', { name: 'Ask for plums' }).click();
   expect(await verdict.textContent()).toContain('Certainly not. But plums was added');
+  await page.getByText('Bit 11 belonged to plums as well').waitFor();
+  await page.getByRole('button', { name: 'Start again' }).click();
+  await page.getByRole('button', { name: 'Add mango' }).click();
+  await page.getByRole('button', { name: 'Take out mango' }).click();
+  await page.getByText('Bits 3 and 12 belonged to apples as well').waitFor();
+  await page.getByText('Bit 8 belonged to plums as well').waitFor();
   await page.getByLabel('Count in each place instead of marking it').check();
   await page.getByRole('button', { name: 'Take out apples' }).click();
   await page.getByRole('button', { name: 'Ask for plums' }).click();
@@ -184,6 +193,33 @@ test('malformed files are refused with a reason, and the page goes on', async ()
   await drop(page, written('good.blm', frame));
   await page.waitForSelector('[data-opened="good.blm"]');
   expect(await answerOf(page, 'key 7')).toMatch(/^Maybe/);
+  expect(problems).toEqual([]);
+  await page.close();
+});
+
+test('of two files that are chosen while the worker loads, the second one is shown', async () => {
+  await using node = await startSampleNode(DIST, { peers: 0 });
+  const { page, problems } = await openPage(browser, '#/inside', { address: node.address });
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route('**/engine.js', async (route) => {
+    await released;
+    await route.continue();
+  });
+  const files = ['first', 'second'].map((name) => {
+    const filter = BloomFilter.forCapacity(SIZE);
+    filter.add(name);
+    return written(`${name}.blm`, filter.encode());
+  });
+  for (const file of files) await page.locator('input[type=file]').setInputFiles(file);
+  release();
+  await page.waitForSelector('[data-opened="second.blm"]');
+  expect(await answerOf(page, 'second')).toMatch(/^Maybe/);
+  expect(await answerOf(page, 'first')).toMatch(/^Certainly not/);
+  expect(await page.locator('[data-opened]').getAttribute('data-opened')).toBe('second.blm');
+  expect(page.workers().length).toBe(1);
   expect(problems).toEqual([]);
   await page.close();
 });

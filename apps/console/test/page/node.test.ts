@@ -80,6 +80,29 @@ test('an answer tells its story, and markup in it is text', async () => {
   await page.close();
 });
 
+test('a story that is open stays while answers go on', async () => {
+  const node = await start(THREE);
+  const { page, problems } = await openPage(browser, '#/now', { address: node.address });
+  const answers = sampleAnswers(THREE);
+  const read = page.locator('.answers details').first();
+  await read.locator('summary').click();
+  const url = await read.locator('.what').textContent();
+  await page.getByRole('button', { name: 'Let it run' }).waitFor();
+  const more = Array.from({ length: 30 }, (_, i) => ({
+    ...answers[0]!,
+    id: 2000 + i,
+    url: 'http://more.example/',
+  }));
+  node.send({ kind: 'answers', data: { answers: more, skipped: 11 } });
+  await expect.poll(() => page.locator('main').textContent(), { timeout: 20_000 }).toContain('11 more were');
+  expect(await read.locator('.what').textContent()).toBe(url);
+  expect(await read.evaluate((element: HTMLDetailsElement) => element.open)).toBe(true);
+  await page.getByRole('button', { name: 'Let it run' }).click();
+  expect(await page.locator('.answers').textContent()).toContain('more.example');
+  expect(problems).toEqual([]);
+  await page.close();
+});
+
 test('a neighbour that goes down is shown as such, and one that leaves is gone', async () => {
   const node = await start(THREE);
   const { page, problems } = await openPage(browser, '#/neighbours', { address: node.address });
@@ -139,6 +162,11 @@ test('256 neighbours are a picture and a table that can be searched', async () =
   await expect.poll(() => page.locator('tr[data-peer]').count(), { timeout: 20_000 }).toBe(32);
   await page.locator('tr[data-peer] button').first().click();
   await page.waitForSelector('.chosen-place h2');
+  // The name is told once. Ages change each second, and would be read out each time.
+  expect(await page.locator('.chosen-place [role=status]').textContent()).toMatch(
+    /^The link to cache-\d+ is/,
+  );
+  expect(await page.locator('[aria-live] dl, [role=status] dl').count()).toBe(0);
   expect(problems).toEqual([]);
   await page.close();
 });

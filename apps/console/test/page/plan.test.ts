@@ -3,7 +3,7 @@
 import { type Plan, type PlanRequest, plan } from 'bloomery/math';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPage, startBrowser } from './open-page.ts';
+import { openPage, PAGE_ADDRESS, startBrowser } from './open-page.ts';
 
 let browser: Browser;
 
@@ -114,5 +114,26 @@ test('a plan that is impossible says what to do, and the page goes on', async ()
   await page.getByLabel('At most in memory, bits per key', { exact: true }).fill('100');
   expect(Object.keys(await shownPlan(page))).toContain('bits');
   expect(problems).toEqual([]);
+  await page.close();
+});
+
+test('limits are written as people write numbers', async () => {
+  const { page } = await openPage(browser, '#/plan');
+  await page.locator('#rate').fill('0');
+  expect(await page.locator('#rate-hint').textContent()).toBe('Give a number from 1e-7 to 50.');
+  await page.close();
+});
+
+test('where copying is not allowed, the line is selected', async () => {
+  const page = await browser.newPage();
+  await page.addInitScript(() => {
+    Object.defineProperty(navigator, 'clipboard', { get: () => undefined });
+  });
+  await page.goto(`${PAGE_ADDRESS}#/plan`);
+  await page.getByRole('button', { name: 'Copy: TypeScript' }).click();
+  await page.waitForSelector('.copy-state:has-text("selected")');
+  expect(await page.evaluate(() => getSelection()?.toString())).toBe(
+    'BloomFilter.forCapacity({ capacity: 1_000_000, falsePositiveRate: 0.01 })',
+  );
   await page.close();
 });
