@@ -1,7 +1,7 @@
 /** The console of a fleet of three real nodes with real traffic, in Chromium. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, get, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,12 @@ function startFleet(): Promise<Fleet> {
   return Fleet.start({
     nodes: 3,
     program: (file) => [COMMAND, 'cache', '--quiet', '--config', file],
-    settings: () => ({ forward: true, allowPrivate: true, adminToken: TOKEN }),
+    settings: (index, folder) => ({
+      forward: true,
+      allowPrivate: true,
+      adminToken: TOKEN,
+      disk: join(folder, `disk-${index}`),
+    }),
   });
 }
 
@@ -78,6 +83,34 @@ async function bothSides(page: Page, node: FleetNode) {
     origin: await factOf(page, 'origin'),
   };
   return { told, shown };
+}
+
+/** The answers of the week: by the file that the page offers, which the plot shows as well. */
+async function historyOf(page: Page): Promise<Record<'local' | 'peer' | 'origin', number>> {
+  await page.getByRole('button', { name: 'Week' }).click();
+  const loading = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'JSON' }).click();
+  const file = await loading;
+  expect(file.suggestedFilename()).toBe('bloomery-week.json');
+  const { columns, rows, stepMs } = JSON.parse(readFileSync(await file.path(), 'utf8')) as {
+    columns: string[];
+    rows: number[][];
+    stepMs: number;
+  };
+  const sumOf = (name: string) => rows.reduce((sum, row) => sum + (row[columns.indexOf(name)] ?? 0), 0);
+  const sums = { local: sumOf('local'), peer: sumOf('peer'), origin: sumOf('origin') };
+  // The numbers of a plot are those of its table, which has three digits per second.
+  const table = page.locator('.time-plot table').first();
+  // The table has three digits: an error of half a unit of the sixth place for each row.
+  await expect
+    .poll(async () => {
+      const cells = await table.locator('tbody td').allTextContents();
+      return [0, 1, 2].map((column) =>
+        cells.reduce((sum, text, i) => (i % 3 === column ? sum + Number(text) : sum), 0),
+      );
+    }, patient)
+    .toEqual(Object.values(sums).map((sum) => expect.closeTo((sum * 1000) / stepMs, 5)));
+  return sums;
 }
 
 async function lookUp(page: Page, url: string): Promise<Record<string, string>> {
@@ -121,12 +154,31 @@ test('the page of a fleet shows what the nodes tell, and who has a URL', { timeo
       return JSON.stringify(told) === JSON.stringify(shown) && shown.peer === 5 && shown.local === 1;
     }, patient)
     .toBe(true);
-  expect(await factOf(page, 'objects')).toBe(6);
+  // What is asked for twice is in memory and on the disk, and is not added up.
+  const { memory, disk } = (await second.status()).stores;
+  expect(memory!.responses).toBe(6);
+  await expect
+    .poll(async () => [await factOf(page, 'inMemory'), await factOf(page, 'onDisk')], patient)
+    .toEqual([6, (await second.status()).stores.disk!.responses]);
+  expect(disk!.responses).toBeLessThanOrEqual(6);
   // Live: one more request arrives on the page that is open.
   const before = await factOf(page, 'requests');
   await fetchThrough(second, '/object/1');
   await expect.poll(() => factOf(page, 'requests'), patient).toBe(before + 1);
   expect(await page.locator('main').textContent()).toContain(`${originUrl}/object/1`);
+  // Those from before the page was opened are there as well.
+  expect(await page.locator('main').textContent()).toContain(`${originUrl}/alone`);
+
+  // The page that is open finds the node again, with the history of before.
+  const week = await historyOf(page);
+  expect(week).toEqual({ local: 2, peer: 5, origin: 1 });
+  await second.stop();
+  await page.getByRole('alert').waitFor(patient);
+  await second.start();
+  await page.getByRole('alert').waitFor({ state: 'detached', ...patient });
+  expect(await historyOf(page)).toEqual(week);
+  expect(await factOf(page, 'requests')).toBe(0);
+  await fleet.untilCurrent(60_000);
 
   // Who has it: present, absent and a false positive.
   await page.goto(`${consoleOf(third)}#/neighbours`);

@@ -8,19 +8,21 @@ const DIST = new URL('../../dist/', import.meta.url);
 
 export const PAGE_ADDRESS = new URL('index.html', DIST).href;
 
+export const BROWSER = {
+  executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-sync',
+  ],
+};
+
 export function startBrowser(): Promise<Browser> {
   if (!existsSync(fileURLToPath(DIST)))
     throw new Error('Cannot test the page: expected apps/console/dist, got none (npm run build makes it)');
-  return chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-sync',
-    ],
-  });
+  return chromium.launch(BROWSER);
 }
 
 export interface OpenPage {
