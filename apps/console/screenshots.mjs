@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { BloomFilter } from 'bloomery';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
 import { smallPng } from './small-png.mjs';
@@ -23,7 +24,7 @@ const page = pathToFileURL(join(root, 'dist/index.html')).href;
  * @typedef {{ peers: number, isEmpty?: boolean, urls?: 'hidden' }} Sample */
 /** @type {Record<string, { hash: string, prepare?: (page: Page) => Promise<void>, sample?: Sample }>} */
 const SHOTS = {
-  now: { hash: '#/now', prepare: plotsAreThere, sample: { peers: 3 } },
+  now: { hash: '#/now', prepare: storyIsTold, sample: { peers: 3 } },
   'now-empty': { hash: '#/now', prepare: plotsAreThere, sample: { peers: 0, isEmpty: true, urls: 'hidden' } },
   'now-alone': { hash: '#/now' },
   neighbours: { hash: '#/neighbours', prepare: urlIsAsked, sample: { peers: 3 } },
@@ -32,17 +33,19 @@ const SHOTS = {
   plan: { hash: '#/plan' },
   'plan-figure': { hash: '#/plan?figure=compressed-1' },
   inside: { hash: '#/inside', prepare: insideIsUsed },
+  'inside-file': { hash: '#/inside', prepare: fileIsOpen },
   papers: { hash: '#/papers', prepare: papersAreThere },
   errata: { hash: '#/papers?text=errata', prepare: papersAreThere },
 };
 /** @param {Page} tab */
 async function plotsAreThere(tab) {
   await tab.waitForSelector('.time-plot canvas');
-  await tab
-    .locator('.answers details')
-    .first()
-    .click({ timeout: 1000 })
-    .catch(() => {});
+}
+
+/** @param {Page} tab */
+async function storyIsTold(tab) {
+  await plotsAreThere(tab);
+  await tab.locator('.answers details').first().click();
 }
 
 /** @param {Page} tab */
@@ -69,6 +72,20 @@ async function insideIsUsed(tab) {
   await tab.getByRole('button', { name: 'Mark this moment' }).click();
   await tab.getByLabel('Key', { exact: true }).fill('apples');
   await tab.getByRole('button', { name: 'Add', exact: true }).click();
+}
+
+/** @param {Page} tab */
+async function fileIsOpen(tab) {
+  const filter = BloomFilter.forCapacity({ capacity: 2000, falsePositiveRate: 0.01 });
+  filter.addMany(Array.from({ length: 1500 }, (_, i) => `word ${i}`));
+  const buffer = Buffer.from(filter.encode());
+  await tab
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'words.blm', mimeType: 'application/octet-stream', buffer });
+  await tab.waitForSelector('[data-opened]');
+  await tab.locator('#file-key').fill('word 7');
+  await tab.keyboard.press('Enter');
+  await tab.waitForSelector('[data-answer]:not(:empty)');
 }
 
 /** @param {Page} tab */
