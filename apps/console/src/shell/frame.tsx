@@ -2,8 +2,8 @@
 
 import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { takeTokenFromAddress } from './admin-token.ts';
-import { loadFile } from './load-file.ts';
-import { isServedByNode, type Route, readRoute, type ViewName, writeRoute } from './route.ts';
+import { loadView } from './load-file.ts';
+import { firstRoute, isServedByNode, type Route, type ViewName, writeRoute } from './route.ts';
 
 const TITLES: Record<ViewName, string> = {
   now: 'Now',
@@ -11,14 +11,6 @@ const TITLES: Record<ViewName, string> = {
   plan: 'Plan',
   inside: 'Look inside',
   papers: 'Papers',
-};
-/** The file of each view. Now and Neighbours share the connection to the node. */
-const FILES: Record<ViewName, string> = {
-  now: 'node',
-  neighbours: 'node',
-  plan: 'plan',
-  inside: 'inside',
-  papers: 'papers',
 };
 
 /**
@@ -31,7 +23,7 @@ export function Frame() {
   const served = isServedByNode(location);
   const [route, setRoute] = useState<Route>(() => {
     takeTokenFromAddress();
-    return readRoute(location.hash, served ? 'now' : 'plan');
+    return firstRoute(location);
   });
   const heading = useRef<HTMLHeadingElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -40,12 +32,12 @@ export function Frame() {
     const follow = () => {
       clearTimeout(timer.current);
       takeTokenFromAddress();
-      setRoute(readRoute(location.hash, served ? 'now' : 'plan'));
+      setRoute(firstRoute(location));
       heading.current?.focus();
     };
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
-  }, [served]);
+  }, []);
   useEffect(() => {
     document.title = `${TITLES[route.view]} · Bloomery console`;
   }, [route.view]);
@@ -96,8 +88,12 @@ function LoadedView({ route, keep }: { route: Route; keep: (parameters: URLSearc
   const [, setLoaded] = useState(views.has(view));
   const [failure] = useErrorBoundary();
   useEffect(() => {
-    if (views.has(view)) return;
-    loadFile(FILES[view]).then(
+    // It may have come since the first drawing, which was without it.
+    if (views.has(view)) {
+      setLoaded(true);
+      return;
+    }
+    loadView(view).then(
       () => setLoaded(true),
       (error: Error) => setProblem(error.message),
     );

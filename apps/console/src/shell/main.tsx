@@ -5,7 +5,8 @@ import * as preact from 'preact';
 import * as hooks from 'preact/hooks';
 import * as runtime from 'preact/jsx-runtime';
 import { Frame } from './frame.tsx';
-import { loadFile } from './load-file.ts';
+import { loadFile, loadView } from './load-file.ts';
+import { firstRoute } from './route.ts';
 import { scriptAddress } from './script-policy.ts';
 
 globalThis.bloomeryConsole = {
@@ -21,6 +22,8 @@ globalThis.bloomeryConsole = {
   scriptAddress,
 };
 
+// The file of the view comes while the frame is drawn. A failure is reported by the frame.
+loadView(firstRoute(location).view).catch(() => {});
 const place = document.querySelector('#console')!;
 place.replaceChildren();
 preact.render(<Frame />, place);

@@ -19,6 +19,11 @@ export function readRoute(fragment: string, fallback: ViewName): Route {
   return { view, parameters: new URLSearchParams(match?.[2] ?? '') };
 }
 
+/** The route of the page as it was opened: without a view in the address, Now or Plan. */
+export function firstRoute(place: Pick<Location, 'protocol' | 'pathname' | 'hash'>): Route {
+  return readRoute(place.hash, isServedByNode(place) ? 'now' : 'plan');
+}
+
 export function writeRoute(view: ViewName, parameters?: URLSearchParams): string {
   const text = parameters?.toString() ?? '';
   return `#/${view}${text === '' ? '' : `?${text}`}`;
