@@ -97,6 +97,11 @@ export class DemoNode {
     return new DemoNode(options, child);
   }
 
+  /** Whether its process has not been killed. */
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }

@@ -10,7 +10,7 @@ const EVERY_MS = 125;
 const OBJECTS = 500;
 const BYTES = 20_000;
 
-/** Asks until the signal. A node that was killed is asked in vain, as by real clients. */
+/** Asks until the signal. A node that is killed meanwhile is asked in vain, as by real clients. */
 export async function keepMoving(nodes: readonly DemoNode[], signal: AbortSignal): Promise<void> {
   for (let turn = 0; !signal.aborted; turn++) {
     // Popularity falls with the rank: log-uniform ranks are Zipf's law with exponent 1.

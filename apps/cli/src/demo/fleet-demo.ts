@@ -58,7 +58,10 @@ export async function runFleetDemo({ writeLine, keep, signal }: DemoOptions): Pr
     report.conclude(origin.requests);
     if (keep && !signal.aborted) {
       for (const line of invitation(nodes)) writeLine(line);
-      await keepMoving(nodes, signal);
+      await keepMoving(
+        nodes.filter(({ isRunning }) => isRunning),
+        signal,
+      );
     }
     return report.hasFailed ? 1 : 0;
   } catch (error) {
@@ -133,15 +136,18 @@ function picture(nodes: readonly DemoNode[], origin: DemoOrigin): string[] {
   ].map((line) => line.trimEnd());
 }
 
-function invitation(nodes: readonly DemoNode[]): string[] {
+function invitation(all: readonly DemoNode[]): string[] {
+  const nodes = all.filter(({ isRunning }) => isRunning);
+  const killed = all.filter(({ isRunning }) => !isRunning).map(({ name }) => name);
   return [
     '',
     'The fleet stays up until Ctrl-C. Ask it:',
     ...nodes.map(
       ({ name, url, pid }) => `  ${name.padEnd(8)} ${url}/objects/my-photo/20000   (process ${pid})`,
     ),
-    `  bloomery cache peers --node ${nodes[1]!.adminUrl}`,
+    `  bloomery cache peers --node ${nodes[0]!.adminUrl}`,
     'Or look at it, while clients go on asking for objects:',
     ...nodes.map(({ name, consoleUrl }) => `  ${name.padEnd(8)} ${consoleUrl}`),
+    ...killed.map((name) => `Their page Neighbours shows ${name}, which was killed, as down.`),
   ];
 }
