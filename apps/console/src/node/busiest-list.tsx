@@ -12,7 +12,7 @@ export function BusiestList({ state: { busiest } }: { state: FeedState }) {
       <p class="quiet">
         Of {countText(total)} answers since {new Date(since).toLocaleTimeString()}. Every object with at least{' '}
         {rateText(threshold)} of them is {more > 0 ? 'counted' : 'here'}; one below{' '}
-        {rateText(threshold - epsilon)} is with a probability of {rateText(delta)} at most.
+        {rateText(threshold - epsilon)} is so by mistake with a probability of {rateText(delta)} at most.
         {more > 0
           ? ` These are the ${objects.length} busiest; ${countText(more)} more have that share.`
           : null}

@@ -81,7 +81,7 @@ function Matrix({ fleet: { nodes, links } }: { fleet: Fleet }) {
     }
   }, [links, cell, side, gap]);
   const silent = nodes.filter(({ state }) => state !== 'up').length;
-  const text = `${nodes.length} nodes, ${links.length} of ${nodes.length * (nodes.length - 1)} summaries are held. ${silent} nodes told nothing.`;
+  const text = `${nodes.length} nodes, ${links.length} of ${nodes.length * (nodes.length - 1)} summaries are held. ${silent === 1 ? '1 node' : `${silent} nodes`} told nothing.`;
   return (
     <figure class="matrix">
       <canvas ref={canvas} width={side} height={side} role="img" aria-label={text} />

@@ -1,7 +1,7 @@
 /** Neighbours: the fleet as this node sees it, and who may have a URL. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { bytesText, countText, durationText, rateText } from '../page/number-text.ts';
+import { bytesText, countText, durationText, msText, rateText } from '../page/number-text.ts';
 import { registerView } from '../shell/view-registry.ts';
 import { bytesPerMinute, type FeedState } from './feed-state.ts';
 import { FleetPicture } from './fleet-picture.tsx';
@@ -156,7 +156,9 @@ function PeerFacts({ peer, state, now, close }: PeerFactsProps) {
         <Fact label="Failed questions" text={countText(peer.failures)} />
         <Fact
           label="Time to its answer (p95)"
-          text={peer.latencyMs === null ? '–' : `${peer.latencyMs.median} ms (${peer.latencyMs.p95} ms)`}
+          text={
+            peer.latencyMs === null ? '–' : `${msText(peer.latencyMs.median)} (${msText(peer.latencyMs.p95)})`
+          }
         />
         <Fact label="Objects came" text={bytesText(peer.objectBytes)} />
       </dl>
@@ -287,7 +289,7 @@ function PeerRow({ peer, perMinute, now, isChosen, choose }: PeerRowProps) {
       <td class="right">{amount(perMinute)}</td>
       <td class="right">{countText(peer.trueHits)}</td>
       <td class="right">{countText(peer.falseHits)}</td>
-      <td class="right">{peer.latencyMs === null ? '–' : `${peer.latencyMs.median} ms`}</td>
+      <td class="right">{peer.latencyMs === null ? '–' : msText(peer.latencyMs.median)}</td>
     </tr>
   );
 }

@@ -171,6 +171,7 @@ export interface Who {
   readonly isPrivate: boolean;
   readonly local: { readonly isStored: boolean; readonly isFresh: boolean | null };
   readonly owner: string | null;
+  readonly isOwner: boolean;
   readonly peers: readonly WhoPeer[];
   readonly order: readonly string[];
 }

@@ -138,7 +138,8 @@ function optionsOf(
         ...axis,
         space: 70,
         size: 28,
-        values: (_plot, values) => values.map((value, i) => timeText(value, values[i - 1])),
+        values: (_plot, values, _axis, _space, step) =>
+          values.map((value, i) => timeText(value, values[i - 1], step < 60)),
       },
       { ...axis, size: 62, values: (_plot, values) => values.map((value) => format(value)) },
     ],
@@ -155,11 +156,16 @@ function optionsOf(
   };
 }
 
-/** The time of day in the viewer's zone, with the date where a day begins. */
-function timeText(seconds: number, before: number | undefined): string {
+/** The time of day in the viewer's zone, or the date where a day begins. */
+function timeText(seconds: number, before: number | undefined, hasSeconds: boolean): string {
   const time = new Date(seconds * 1000);
   const isNewDay = before !== undefined && new Date(before * 1000).getDate() !== time.getDate();
   const isDayStep = before !== undefined && seconds - before >= 86_400;
   if (isNewDay || isDayStep) return time.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
-  return time.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  return time.toLocaleTimeString(undefined, {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(hasSeconds ? { second: '2-digit' } : {}),
+    hourCycle: 'h23',
+  });
 }

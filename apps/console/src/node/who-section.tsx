@@ -94,7 +94,7 @@ function TokenField({ taken }: { taken: (token: string) => void }) {
   );
 }
 
-function WhoResult({ who: { url, object, local, isPrivate, owner, peers, order } }: { who: Who }) {
+function WhoResult({ who: { url, object, local, isPrivate, owner, isOwner, peers, order } }: { who: Who }) {
   const [isLong, setLong] = useState(false);
   const nameAt = (address: string) => peers.find((peer) => peer.address === address)?.id ?? address;
   const rank = { maybe: 0, unknown: 1, no: 2 };
@@ -111,7 +111,9 @@ function WhoResult({ who: { url, object, local, isPrivate, owner, peers, order }
           ? 'Neighbours are never asked for it: its query has a secret.'
           : `${maybe} of ${peers.length} neighbours may have it. `}
         {order.length === 0 ? '' : `A request would ask ${order.map(nameAt).join(', then ')}. `}
-        {owner === null ? '' : `Its fetches from the origin are coordinated by ${nameAt(owner)}.`}
+        {owner === null
+          ? ''
+          : `Its fetches from the origin are coordinated by ${isOwner ? 'this node' : nameAt(owner)}.`}
       </p>
       <ul class="who">
         {shown.map((peer) => (

@@ -34,6 +34,11 @@ export function shortCount(count: number): string {
   return count % 1e3 === 0 ? `${count / 1e3}k` : String(count);
 }
 
+/** 3.71 ms, 27.6 ms, 249 ms */
+export function msText(ms: number): string {
+  return `${shortNumber(ms)} ms`;
+}
+
 /** 1 min 5 s, 3 h 20 min, 350 ms */
 export function durationText(ms: number): string {
   if (ms < 1) return 'less than 1 ms';

@@ -158,6 +158,8 @@ test('256 neighbours are a picture and a table that can be searched', async () =
   const { page, problems } = await openPage(browser, '#/neighbours', { address: node.address });
   await page.waitForSelector('.fleet .peer');
   expect(await page.locator('.fleet .peer').count()).toBe(256);
+  for (const median of await page.locator('tr[data-peer] td:last-child').allTextContents())
+    expect(median).toMatch(/^\d\.\d\d ms$/);
   await page.locator('#peer-filter').fill('rack-3');
   await expect.poll(() => page.locator('tr[data-peer]').count(), { timeout: 20_000 }).toBe(32);
   await page.locator('tr[data-peer] button').first().click();

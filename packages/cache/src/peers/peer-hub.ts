@@ -265,6 +265,7 @@ export class PeerHub implements NeighbourDirectory {
     const order = this.plan(hashes, true).asks.map(({ neighbour }) => neighbour.address);
     return {
       owner: beyond[0]?.neighbour.address ?? this.#addressOf(owner ?? ''),
+      isOwner: owner === this.#options.transport.self.id,
       peers,
       order: [...order, ...beyond.map(({ neighbour }) => neighbour.address)],
     };

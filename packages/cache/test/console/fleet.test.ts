@@ -81,6 +81,14 @@ test('the console of a fleet shows links, who has a URL, and a neighbour that wa
   expect(positions[0].position).toBe(positionIn(`${origin.url}${present}`));
   expect(positions[0].window.bits[positions[0].position - positions[0].window.from]).toBe('1');
 
+  // One of the three coordinates fetches of it, and all say the same about that.
+  const owners = await Promise.all(
+    [first, second, third].map((node) => who(node, `${origin.url}${present}`)),
+  );
+  expect(owners.filter(({ isOwner }) => isOwner)).toHaveLength(1);
+  const ports = owners.map(({ owner }) => new URL(owner.includes('://') ? owner : `http://${owner}`).port);
+  expect(new Set(ports).size).toBe(1);
+
   // Absent: no neighbour says "maybe", and none is asked.
   const absent = await who(first, `${origin.url}/absent`, true);
   expect(absent.peers.map(({ answer, truth }: { answer: string; truth: null }) => [answer, truth])).toEqual([

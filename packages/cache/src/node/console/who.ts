@@ -19,6 +19,7 @@ export interface Who {
   readonly isPrivate: boolean;
   readonly local: { readonly isStored: boolean; readonly isFresh: boolean | null };
   readonly owner: string | null;
+  readonly isOwner: boolean;
   readonly peers: readonly WhoPeer[];
   readonly order: readonly string[];
 }
@@ -59,6 +60,7 @@ export async function whoHas(url: string, isAsking: boolean, source: WhoSource):
     isPrivate,
     local,
     owner: look.owner,
+    isOwner: look.isOwner,
     peers: look.peers.map((peer) => ({ ...peer, truth: truths.get(peer.address) ?? null })),
     order: isPrivate ? [] : look.order,
   };

@@ -179,7 +179,7 @@ export class FleetMember implements FleetAccess {
 
   async look(hashes: readonly KeyedHash[]): Promise<KeyLook> {
     const look = this.hub.look(hashes);
-    return { ...look, owner: look.owner === this.name ? this.#address : look.owner };
+    return { ...look, owner: look.isOwner ? this.#address : look.owner };
   }
 
   picture(): Promise<FleetPicture> {

@@ -211,7 +211,12 @@ export class NodeNeighbours {
 
   /** A look at a key in the summaries of all neighbours, for people. */
   async look(key: string): Promise<KeyLook> {
-    const fleet = (await this.#exchange?.look(key)) ?? { owner: null, peers: [], order: [] };
+    const fleet = (await this.#exchange?.look(key)) ?? {
+      owner: null,
+      isOwner: false,
+      peers: [],
+      order: [],
+    };
     const squids = this.#squidClient?.neighbours.look(key) ?? [];
     const asked = squids.filter(({ answer, why }) => answer === 'maybe' && why === null);
     // As in a plan: Squids come after the neighbours of the fleet, and two are asked at most.

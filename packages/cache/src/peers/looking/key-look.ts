@@ -38,6 +38,8 @@ export interface LookedPeer {
 export interface KeyLook {
   /** The address of the node that coordinates fetches of the key, or null if there is none. */
   readonly owner: string | null;
+  /** Whether that is this node. */
+  readonly isOwner: boolean;
   /** All neighbours, in the order of the status. */
   readonly peers: readonly LookedPeer[];
   /** Addresses that a request would ask now, in turn. */
