@@ -12,7 +12,7 @@ export interface Route {
 }
 
 /** Returns the route of a fragment, or the fallback for one that names no view. */
-export function readRoute(fragment: string, fallback: ViewName): Route {
+function readRoute(fragment: string, fallback: ViewName): Route {
   const match = /^#\/([a-z]+)(?:\?(.*))?$/.exec(fragment);
   const view = VIEWS.find((name) => name === match?.[1]);
   if (view === undefined) return { view: fallback, parameters: new URLSearchParams() };
