@@ -198,7 +198,9 @@ async function largeFile() {
   await page.keyboard.press('Enter');
   await page.waitForSelector('[data-answer]:has-text("Maybe")');
   const answered = performance.now() - asked;
-  const pause = await page.evaluate(() => globalThis.pauses.longest);
+  const pause = await page.evaluate(
+    () => /** @type {{ pauses: { longest: number } }} */ (/** @type {unknown} */ (globalThis)).pauses.longest,
+  );
   await page.close();
   rmSync(path);
   return { size, opened, answered, pause };
