@@ -15,9 +15,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const HOME = 'packages/bloomery/src/frames/';
 /**
  * Files of other systems, packed files, the text index (docs/spec/text-index.md), digest tables
- * (docs/spec/traceback.md), and the messages of private sharing (docs/spec/private-intersection.md),
- * of deliveries (docs/spec/delivery.md) and of the directory of a search (docs/spec/search.md) have
- * their own offsets; the kernel and the hashes work on words, not frames.
+ * (docs/spec/traceback.md), and the messages of private sharing
+ * (docs/spec/private-intersection.md), of deliveries (docs/spec/delivery.md) and of the directory
+ * of a search (docs/spec/search.md) have their own offsets; the kernel and the hashes work on
+ * words, not frames.
  */
 const OTHERS = [
   ...['formats', 'kernel', 'hashing', 'keys', 'math'].map((room) => `packages/bloomery/src/${room}/`),

@@ -1,7 +1,7 @@
 /**
  * `npm run queues-figures`: the pictures of docs/guide/queues.md. The plots are made from
- * bench/results/queues.json and queues-real.json, which bench:queues and bench:queues-real write. The picture of the bins shows the places
- * that a `BinSet` really gives to flows.
+ * bench/results/queues.json and queues-real.json, which bench:queues and bench:queues-real write.
+ * The picture of the bins shows the places that a `BinSet` really gives to flows.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

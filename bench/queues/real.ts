@@ -2,7 +2,8 @@
  * `npm run bench:queues-real`: the queues under real TCP. iperf3 runs in two network namespaces
  * with our router between them, and the queue in front of its link is the bottleneck. Root, Linux,
  * Perl and iperf3. The load of the machine is printed, because it can add delay to all rows.
- * `--ecn on`, `--udp 2M` and `--queue red` run a part, and keep the rows that the JSON file has already.
+ * `--ecn on`, `--udp 2M` and `--queue red` run a part, and keep the rows that the JSON file has
+ * already.
  */
 
 import { randomBytes } from 'node:crypto';
