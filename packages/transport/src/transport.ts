@@ -1,7 +1,7 @@
 /**
  * The port between nodes: every system that talks to neighbours is written against it. Each adapter
- * (HTTP here, and the network in memory of packages/sim) passes the same contract suite
- * (`packages/testkit/src/transport`).
+ * (HTTP, NATS and multicast here, and the network in memory of packages/sim) passes the same
+ * contract suite (`packages/testkit/src/transport`).
  *
  * There are two ways to talk. A node *publishes* messages on a topic to all who subscribed, and a
  * neighbour *requests* an answer on a topic that another node serves. Published messages are never
