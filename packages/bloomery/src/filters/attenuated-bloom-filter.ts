@@ -23,17 +23,17 @@
  * right for "reachable over exactly two hops" and does not change the smallest distance.
  *
  * Widths. `bits` is one number, or one for each level. Level i of a node with g neighbours holds
- * the keys of about (g - 1)^i nodes, so of levels of one size the first are nearly empty and the
- * last is full. Widths that grow at about that pace have about the same rate at each level, and
+ * the keys of about (g - 1)^i nodes. So if all levels have one size, the first are nearly empty and
+ * the last is full. Widths that grow at about that pace have about the same rate at each level, and
  * cost little more than the last one: 2, 8 and 32 kbit in the place of three times 32. The widths
  * of an array differ by powers of two, and `absorb` and `merge` fold a level that is wider than its
  * target.
  *
- * They cannot spread a narrow level over a wide one: each bit would become several, and the result
- * would be as full as before. So an array that others pass on needs its full width at each level,
- * because its nearest level will be the deepest one of a node further away. On the wire that costs
- * little, since a nearly empty level codes to its entropy. A node that only asks, and passes
- * nothing on, keeps the folded form.
+ * `absorb` and `merge` cannot spread a narrow level over a wide one: each bit would become several,
+ * and the result would be as full as before. So an array that others pass on needs its full width
+ * at each level, because its nearest level will be the deepest one of a node further away. On the
+ * wire that costs little, since a nearly empty level codes to its entropy. A node that only asks,
+ * and passes nothing on, keeps the folded form.
  */
 
 import { decodeFrame, encodeFrame } from '../frames/frame.ts';

@@ -25,8 +25,9 @@
  * `set` of a key that is not in the set throws if the check bits show it. With the false positive
  * rate they do not, and then the value of another key may be overwritten (at a million keys, 93
  * times in a hundred such cases). So set only keys that you know to be in the set. Keys are
- * distinguished by their 64-bit hashes: two keys with the same hash, once in n^2 / 2^65 sets, would
- * share their value, and are refused if their values differ.
+ * distinguished by their 64-bit hashes. Two keys with the same hash would share their value, and
+ * are refused if their values differ. A set of n keys has two such keys with probability n^2 /
+ * 2^65.
  */
 
 import { decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';

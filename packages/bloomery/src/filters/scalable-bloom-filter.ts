@@ -9,11 +9,12 @@
  * In another order they may fall into other stages.
  *
  * What it costs in memory. Later stages have lower rates, and the newest one is partly empty. We
- * measured at 1 %, from 1000 keys on, against a filter made for exactly the keys that are there.
- * Growth 2 and tightening 0.5 take 1.15 times as much at 1000 keys, 2.4 at 100,000 and at a
- * million; between 1.6 with a full last stage and 5.0 with a new one. A tightening of 0.85 (the
- * paper recommends 0.8 to 0.9) takes 1.4, 2.0 and 1.7, and between 1.5 and 3.4: it is better for
- * much growth, worse for none.
+ * compared it at 1 %, with a first stage of 1000 keys, with a filter made for exactly the keys that
+ * are there. Growth 2 and tightening 0.5 take 1.15 times as much memory at 1000 keys, and 2.4 times
+ * at 100,000 and at a million. In between the ratio varies from 1.6 with a full last stage to 5.0
+ * with a new one. A tightening of 0.85 (the paper recommends 0.8 to 0.9) takes 1.4, 2.0 and 1.7
+ * times as much, and varies from 1.5 to 3.4. So it is better for filters that grow much, and worse
+ * for those that do not grow.
  *
  * What it costs in time. A lookup of a non-member key asks every stage, log2(n/c₀) of them, the
  * newest first. If the number of keys is known even roughly, a `BloomFilter` of that size is
@@ -277,7 +278,8 @@ export class ScalableBloomFilter {
   }
 
   /**
-   * Adds a chunk with the same result as one by one, which it does where a new stage may be needed.
+   * Adds a chunk with the same result as adding its keys one by one. It adds them one by one if the
+   * chunk may need a new stage.
    */
   #addChunk(hashes: KeyHashes): number {
     let fresh = 0;

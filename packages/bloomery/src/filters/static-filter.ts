@@ -23,10 +23,11 @@
  *     bits per key      9.60   8.00   8.03   8.21     8.95      8.56    8.38
  *     over the bound    1.20   1.00   1.00   1.03     1.12      1.07    1.05
  *
- * Memory is in words of 32 bits; without them ten keys take 8.00, as they do in the payload of a
- * frame. A lookup reads four slots, or in a band a window for each bit of the fingerprint until one
- * differs. Building a fuse table takes about 150 ns of processor time per key on top of hashing (a
- * million keys, WebAssembly; 400 in JavaScript), and temporarily 31 bytes per key.
+ * Memory is rounded up to words of 32 bits. Without the rounding ten keys take 8.00 bits each, as
+ * they do in the payload of a frame. A lookup reads four slots, or in a band a window for each bit
+ * of the fingerprint until one differs. Building a fuse table takes about 150 ns of processor time
+ * per key on top of hashing (a million keys, WebAssembly; 400 in JavaScript), and temporarily 31
+ * bytes per key.
  *
  * What it cannot do. The table is the solution of one system of equations for all keys together. So
  * there is no `add` and no `delete` (build it again), and no `halve`. There is no `merge`, `union`

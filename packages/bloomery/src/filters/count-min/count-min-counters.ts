@@ -200,7 +200,7 @@ export class Counters {
     return done;
   }
 
-  /** The number of counters of the first array that are not 0 here or in the other. */
+  /** The number of counters of the first array that are not 0 in at least one of the two. */
   unitedNonZeroCount(other: Counters): number {
     const { bits, range } = this.#options;
     const [mine, theirs] = [this.#store.words, other.#store.words];

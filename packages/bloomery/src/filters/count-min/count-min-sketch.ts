@@ -8,15 +8,15 @@
  *
  * What it promises. `count` is never below the truth. With N the `total` of all additions, it is
  * above the truth by more than epsilon·N with probability at most delta. `forError` sizes for that:
- * width = e/epsilon, depth = ln(1/delta). epsilon 0.001 and delta 0.01 are 2719 times 5 counters,
- * 54 KB, whatever the keys are and however many. The error is measured against N, so the sketch is
- * for keys that make up much of a stream (see `HeavyHitters`), and says little about keys that
- * occur once. `countEstimate` gives the interval.
+ * width = e/epsilon, depth = ln(1/delta). epsilon 0.001 and delta 0.01 take 2719 times 5 counters,
+ * 54 KB, for any keys in any number. The error is measured against N, so the sketch is for keys
+ * that make up much of a stream (see `HeavyHitters`), and says little about keys that occur once.
+ * `countEstimate` gives the interval.
  *
  * Two ways to update. 'plain' adds to all counters of a key. 'conservative' (Estan and Varghese;
  * survey 8.1) raises only those that are below the new count: the key's count was at most the least
- * of its counters, M, so M + amount is enough for all of them. For no key is the answer worse, and
- * it is usually much better: for 200,000 additions to 20,000 keys after Zipf's law, in 2719 times 5
+ * of its counters, M, so M + amount is enough for all of them. The answer is worse for no key, and
+ * usually much better: for 200,000 additions to 20,000 keys after Zipf's law, in 2719 times 5
  * counters, the mean error falls from 11.2 to 5.4 (count-min-sketch.test.ts). The price: a counter
  * is at least each of its keys' counts but no longer their sum, so nothing can be subtracted, and
  * there is no inner product.
@@ -34,9 +34,9 @@
  * independent family for each row, so that two keys share a counter with probability 1/width,
  * independently in each row, for every stream that was fixed before the functions were drawn. Ours
  * is no such family: one seeded 64-bit hash, Forge64, from which the columns of all rows are
- * derived. So for an unkeyed sketch the bound is no theorem. What follows:
- * - For streams that do not depend on the seed, patterns among them, the hash behaves as random
- *   functions do. That is measured at 5 sigma, for one row and for two rows together.
+ * derived. So for an unkeyed sketch the bound is no theorem. These are the consequences:
+ * - For streams that do not depend on the seed, regular patterns included, the hash behaves as
+ *   random functions do. That is measured at 5 sigma, for one row and for two rows together.
  * - An attacker who knows the seed, which is public and 0 by default, finds for each row a key on
  *   the victim's counter, after about width tries each. With depth such keys the victim's count is
  *   N/depth instead of epsilon·N. More rows do not help. A seed is no secret: frames store it.
@@ -44,10 +44,9 @@
  *   claim, the bound holds for every stream whose keys were chosen without the answers of the
  *   sketch, whatever else the attacker knows. The keys of the attack above are then like any
  *   others: also measured.
- * - An attacker who may read counts while adding keys can learn collisions from them, under a key
- *   as
- *   well. The bound of the paper does not cover such streams. Do not show counts to clients that
- *   choose the keys, or change the key.
+ * - An attacker who may read counts while adding keys can learn collisions from them, even under a
+ *   secret key. The bound of the paper does not cover such streams. Do not show counts to clients
+ *   that choose the keys, or change the key.
  * test/filters/count-min-adversary.test.ts has the measurements.
  */
 

@@ -9,8 +9,8 @@
  * keys that are left.
  *
  * What it costs. A counter of 4 bits holds up to 15, and overflows with probability below 1.37e-15
- * * m at the best k (survey 2.5): 4 times the memory of the bits. Counters of 2 bits halve that and
- * overflow now and then; 8 and 16 are for keys that are added many times.
+ * · m at the best k (survey 2.5): 4 times the memory of the bits. Counters of 2 bits halve that and
+ * overflow now and then. Counters of 8 and 16 bits are for keys that are added many times.
  *
  * Overflow. A counter at its maximum is stuck there: it does not know how many keys it stands for,
  * so deleting never lowers it. That causes a false positive now and then (a key that was deleted
@@ -180,8 +180,8 @@ export class CountingBloomFilter {
   }
 
   /**
-   * Adds a key, once more if it is in. Returns true if it was certainly absent before, false if it
-   * may have been present.
+   * Adds a key. Adding a key that is in raises its count. Returns true if it was certainly absent
+   * before, false if it may have been present.
    */
   add(key: Key): boolean {
     hashInto(key, this.scheme);
@@ -305,7 +305,7 @@ export class CountingBloomFilter {
     return this.#array.takeChanges();
   }
 
-  /** @internal The only one that may take the changes, or undefined if all may. */
+  /** @internal The only object that may take the changes, or undefined if any caller may. */
   get changeTaker(): object | undefined {
     return this.#taker;
   }
@@ -357,8 +357,8 @@ export class CountingBloomFilter {
   }
 
   /**
-   * A new filter that has every key that both may have, as often as in the filter that has it less
-   * often. Its counters are at least those of a filter built from the common keys;
+   * A new filter with every key that both may have. The count of a key is the lesser of its two
+   * counts. Its counters are at least those of a filter built from the common keys;
    * `BloomFilter.intersection` explains its false positives.
    */
   intersection(other: CountingBloomFilter): CountingBloomFilter {

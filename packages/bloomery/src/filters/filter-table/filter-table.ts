@@ -1,5 +1,5 @@
 /**
- * A table of many Bloom filters that answers for all of them in one look: which of them may hold
+ * A table of many Bloom filters that answers for all of them in one lookup: which of them may hold
  * this key? It is bit-sliced: a row for each bit position, a column for each filter, all columns
  * side by side (kernel/bits/sliced.ts).
  *
@@ -14,11 +14,11 @@
  * rate has to follow from the number of columns. `FilterTable.forCapacity` plans it
  * (math/plan-table.ts).
  *
- * What it costs. The memory of the filters, rounded up to a power of two of columns below 32 and to
- * a multiple of 32 above. Adding a key touches k cache lines that also hold the other columns: 0.3
- * µs in a batch at 256 columns of 100,000 keys, nine times as long as in a filter of that size.
- * Clearing or replacing a column is a pass over the whole table; `rebuild` does it in slices while
- * the table answers.
+ * What it costs. The memory of the filters, with the number of columns rounded up: below 32 to a
+ * power of two, above to a multiple of 32. Adding a key touches k cache lines that also hold the
+ * other columns: 0.3 µs in a batch at 256 columns of 100,000 keys, nine times as long as in a
+ * filter of that size. Clearing or replacing a column is a pass over the whole table; `rebuild`
+ * does it in slices while the table answers.
  *
  * What it cannot do: delete a key (rebuild the column), or hold filters of different sizes. There
  * is no frame, because a table is its owner's own structure, built from summaries that others sent,
@@ -46,7 +46,9 @@ const MAX_ROWS = 2 ** 32;
 const MAX_COLUMNS = 65_536;
 
 export interface FilterTableOptions extends HashOptions {
-  /** The number of bits of each column, m. From 1 to 2^32; even, or a multiple of 2^j, to fold. */
+  /**
+   * The number of bits of each column, m. From 1 to 2^32. Folding j times needs a multiple of 2^j.
+   */
   readonly rows: number;
   /** The number of hashes per key, k. From 1 to 255. */
   readonly hashes: number;
@@ -347,7 +349,10 @@ export class FilterTable {
 
 const OPTIONS = ['rows', 'hashes', 'columns', 'seed', 'key', 'hash'];
 
-/** The words of a filter's bits. The writer of a frame is given them without a copy. */
+/**
+ * The words of a filter's bits, without a copy: `encode` passes its own words to the writer of a
+ * frame.
+ */
 function wordsOf(filter: BloomFilter): Uint32Array {
   const length = Math.ceil(filter.bits / 32);
   const bytes = filter.encode((_kind, { payload }) => payload.subarray(0, 4 * length));

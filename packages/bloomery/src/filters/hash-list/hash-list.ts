@@ -12,9 +12,9 @@
  * seed: the positions are the same, only the lookup differs. `fromFilter` and `toFilter` convert
  * between the two.
  *
- * What it costs in memory. In general not less than a plain filter, which takes 9.6 bits per key at
- * 1 %. The list takes about log2(n/p) bits per key, the filter 1.44·log2(1/p), so the list is
- * smaller for p below n^(-2.3): small sets, low rates.
+ * What it costs in memory. In general the list takes no less than a plain filter, which takes 9.6
+ * bits per key at 1 %. The list takes about log2(n/p) bits per key, the filter 1.44·log2(1/p), so
+ * the list is smaller for p below n^(-2.3): small sets, low rates.
  *
  * What it costs in time. A lookup is an interpolation search (kernel/lists/sorted-list.ts), about
  * five reads at a million keys. Measured in batches: 120 to 290 ns, 4 to 9 times as long as the

@@ -42,8 +42,7 @@ export class PositionList {
   #pendingLength = 0;
   #pendingKeys = 0;
   /**
-   * The factor that makes room for the number of its key next to a position. Codes stay exact
-   * doubles.
+   * A code is position · scale + number of the key. The factor is as large as exact doubles allow.
    */
   readonly #scale: number;
 

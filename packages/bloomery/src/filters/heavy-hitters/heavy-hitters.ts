@@ -357,8 +357,8 @@ export class HeavyHitters {
   #addIterable(keys: Iterable<Key>, counts: Amounts | undefined): void {
     const iterable = typeof keys === 'object' && keys !== null && Symbol.iterator in keys;
     if (!iterable || keys instanceof Uint8Array || typeof counts === 'object') {
-      // With one count per key, their numbers are compared before anything is added. Other values
-      // are no batch, and throw.
+      // With a list of counts, the batch compares the number of keys with it before anything is
+      // added. A value that is no batch throws there as well.
       const all = iterable && !(keys instanceof Uint8Array) ? [...keys] : keys;
       this.#addEach(all, counts, (i) => (all as Key[])[i]);
       return;

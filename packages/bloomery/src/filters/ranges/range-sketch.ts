@@ -19,9 +19,9 @@
  * the probabilities hold: all that were not chosen with knowledge of the hash.
  *
  * What it costs. The bound grows with the square of the sketched levels, so it is a large sketch:
- * for keys of 32 bits, epsilon 0.01 and delta 0.01 take 3.7 MB (range-sketch.test.ts). It is the
- * one to take where keys must be subtracted, sketches merged without loss, or any range asked for.
- * If only quantiles of a stream are wanted, sketches that keep a sample are far smaller. In
+ * for keys of 32 bits, epsilon 0.01 and delta 0.01 take 3.7 MB (range-sketch.test.ts). Choose it if
+ * keys must be subtracted, if sketches must be merged without loss, or if a query may name any
+ * range. If only quantiles of a stream are wanted, sketches that keep a sample are far smaller. In
  * practice the error is a small part of the bound.
  *
  * A small universe is counted exactly as a whole, without a sketch, where that takes less memory.
@@ -108,7 +108,8 @@ export class RangeSketch {
     if (exact && width + depth > 0) {
       throw wrongValue('width', 'none where exactBits is universeBits', `${depth} rows of ${width}`);
     }
-    // Where all is exact, the smallest sketch checks the options that are left, and is not kept.
+    // If all levels are exact, a sketch of one counter checks `update` and `counterBits`, and is
+    // dropped.
     const shape = exact ? { width: 1, depth: 1 } : { width, depth };
     const sketch = state?.sketch ?? new CountMinSketch({ ...shape, update, counterBits }, this.scheme);
     this.#sketch = exact ? null : sketch;
@@ -201,7 +202,8 @@ export class RangeSketch {
     this.#checkKey(key);
     checkAmount(count);
     if (this.#tree.at(this.#tree.leaves + this.#leafOf(key)) < count) return false;
-    // Intervals of one key may share a counter, which allows the first and refuses the second.
+    // Two intervals of one key may share a counter. It may allow the first subtraction and refuse
+    // the second, and then the first is undone.
     const subtracted: number[] = [];
     let allowed = true;
     this.#eachNode(key, (node) => {
@@ -214,8 +216,8 @@ export class RangeSketch {
   }
 
   /**
-   * How many keys were added from `from` to `to`, both included, or of the one key `from`. Never
-   * less than the truth.
+   * How many keys from `from` to `to` were added, both included. Without `to`, how often the key
+   * `from` was added. Never less than the truth.
    */
   count(from: number, to = from): number {
     this.#checkRange(from, to);
@@ -242,8 +244,8 @@ export class RangeSketch {
   }
 
   /**
-   * @internal A key x such that fewer than `rank` keys are below x by the estimates, and so in
-   * truth.
+   * @internal A key x for which the estimated number of keys below x is less than `rank`. The true
+   * number is as well, because no estimate is below the truth.
    */
   keyAtRank(rank: number): number {
     let node = 1;

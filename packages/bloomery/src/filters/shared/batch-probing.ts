@@ -37,8 +37,8 @@ interface WasmProber {
 
 /**
  * Looks up one key, in WebAssembly if the filter lives there. This is a constant with two
- * alternatives, because esbuild keeps a function whose only calls stand in conditions that it
- * drops.
+ * alternatives and not a function with a condition: esbuild drops the branch of the condition, but
+ * keeps a function that only this branch called.
  */
 export const hasKey: (store: BitStore, prober: Prober, key: Key, scheme: HashScheme) => boolean =
   WASM_POSSIBLE

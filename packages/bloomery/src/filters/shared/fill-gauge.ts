@@ -7,17 +7,18 @@
  * to know. Two facts prove that a filter has more keys than its capacity:
  *
  * - The keys that were certainly new when they were added are more than the capacity. They are
- *   counted one by one, so a filter that was filled here refuses the first such key. Keys that may
- *   be in already never count: they change no bit, and can be added again at any time.
+ *   counted one by one, so a filter that was filled here refuses the first new key beyond its
+ *   capacity. Keys that may be in already never count: they change no bit, and can be added again
+ *   at any time.
  * - The ones exceed by five standard deviations the number that `capacity` keys set on average, or
  *   exceed `capacity` times k, which no `capacity` keys can set. This judges filters that were
  *   decoded, merged or shared, whose keys were not counted here. Counting the ones reads the whole
  *   array, so it is done rarely: a key sets at most k bits, so after a count that found room for r
  *   ones the next count is r/k additions away, and at least a thousandth of the capacity.
  *
- * A filter filled exactly to its capacity practically never is overfull by either. Above a rate of
- * 63 % a filter has fewer bits than keys; all of its bits can be ones at capacity, and a filter of
- * a few bits is then never refused.
+ * A filter that is filled exactly to its capacity practically never counts as overfull, by the
+ * first fact or the second. Above a rate of 63 % a filter has fewer bits than keys; all of its bits
+ * can be ones at capacity, and a filter of a few bits is then never refused.
  */
 
 import { platform } from '../../keys/platform.ts';

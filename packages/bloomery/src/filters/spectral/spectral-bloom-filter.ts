@@ -14,7 +14,7 @@
  * - 'minimal-increase'. Adding raises only the counters that are below the new count. For every
  *   key, the count is never below the truth and never above minimum selection. It is by far the
  *   best of the three for keys that are only added. Nothing can be deleted, because a counter does
- *   not know which additions it did not take up.
+ *   not record which additions left it unchanged.
  * - 'recurring-minimum'. Minimum selection with a second, smaller array. In a wrong count the least
  *   value usually occurs in one counter only, because other keys raised the others by different
  *   amounts. Such keys are in doubt and are also counted in the second array, which holds few keys
@@ -41,13 +41,14 @@
  * - delete: the reverse in both. The second array is not changed if it holds less than is to be
  *   deleted.
  *
- * When it answers below the truth. A key may be added only while its minimum recurs, so that it
- * never moves, and other keys may later make all its counters in the second array positive. The key
- * is then mistaken for one that moved, with a count that lacks its earlier additions. The error
- * shows if its minimum is single at the time of the lookup. That takes a false positive of the
- * second array and a doubt in the first at once: it happened to none of the 10,000 keys above, and
- * to 18 of them in a filter for 10 % false positives. Deleting such a key also lowers the counts of
- * others: 205 were too low there after 30,000 of the 110,000 additions had been deleted.
+ * When it answers below the truth. If the minimum of a key recurs at each of its additions, the key
+ * never moves to the second array. Other keys may later make all its counters there positive. The
+ * key is then mistaken for one that moved, with a count that lacks its earlier additions. The error
+ * shows if its minimum is single at the time of the lookup. So it needs two accidents at once, a
+ * false positive in the second array and a single minimum in the first. It happened to none of the
+ * 10,000 keys above, and to 18 of them in a filter for 10 % false positives. Deleting such a key
+ * also lowers the counts of others: 205 were too low there after 30,000 of the 110,000 additions
+ * had been deleted.
  *
  * What it costs. `counterBits` times the bits of a Bloom filter: 16 · 9.6 bits per key at 1 %.
  * Counters of 8, 16 or 32 bits saturate, and a saturated counter is never decremented, so a count
@@ -178,9 +179,9 @@ export class SpectralBloomFilter {
   }
 
   /**
-   * Deletes a key `count` times. Returns false, and changes nothing, if it is certainly not in that
-   * often. True means that its counters allowed it, not that the key was there: other keys may have
-   * raised them, and then their counts become too low.
+   * Deletes a key `count` times. Returns false, and changes nothing, if the key was certainly not
+   * added that often. True means that its counters allowed the deletion, not that the key was
+   * there. If other keys had raised these counters, the counts of those keys become too low.
    */
   delete(key: Key, count = 1): boolean {
     this.#checkDeletable();
