@@ -1,7 +1,6 @@
 /**
  * Arrays of bits as messages, in the coding that is smallest for them, and in pieces that decode
- * independently.
- * docs/spec/wire.md specifies the bytes.
+ * independently. docs/spec/wire.md specifies the bytes.
  *
  *     0    1   lower three bits, the coding: 0 plain, 1 empty (all zeros), 2 full (all ones), 3 range,
  *              4 rANS, 5 gaps, 6 sparse; upper five, for 3 to 5: the pieces have 2^(15 + these) bits

@@ -23,7 +23,8 @@
  * same array: 0.1 to 0.2 % at a million numbers, 1 to 2.5 % at 20,000, 7 to 30 % at 1000 (where the
  * array itself hardly shows its distribution). Coding takes 0.04 to 1 µs per number, decoding half
  * of it. Reading takes 4 bytes of memory per number that is not 0, in addition to the numbers.
- * Writing takes about as much as the numbers per level of the tree that is being visited.
+ * Writing takes, for each level of the tree down to the node that is being visited, about as much
+ * memory as the numbers.
  */
 
 import { onesIn } from '../../kernel/coders/coders.ts';

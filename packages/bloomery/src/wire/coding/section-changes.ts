@@ -13,8 +13,8 @@
  *
  * Counters. A difference of 0, -1, 1, -2, 2 … is the number 0, 1, 2, 3, 4 …. The differences are
  * coded apart for each number of digits that the old counters have, because a counter at 0 can only
- * rise, and one at 3 is three times as likely to fall as one at 1. With 5 %
- * of the keys replaced in a half-full counting filter, that saves 9 %.
+ * rise, and one at 3 is three times as likely to fall as one at 1. With 5 % of the keys replaced in
+ * a half-full counting filter, that saves 9 %.
  *
  * Filters. A rotating filter moves its generations, a scalable one appends stages. So each new
  * filter names the old one from which it differs in the fewest bits.
@@ -22,7 +22,7 @@
  * Slots. A static filter or a Bloomier filter that is built again is another random table. There is
  * no delta that is smaller than the filter.
  *
- * The writer takes the smallest of the three.
+ * The writer takes the smallest of the three forms.
  */
 
 import { decoding, refuse } from '../../frames/envelope.ts';

@@ -119,8 +119,8 @@ export class CountedSet {
 
   /**
    * Closes a generation with changes that `changes` gave. Keys may have come and gone since, and
-   * may come and go between the steps. The settled positions are those of a generation again after
-   * the last one.
+   * may come and go between the steps. After the last step the settled positions are again those of
+   * a generation.
    */
   *settle({ removed, added }: PositionChanges): Steps<void> {
     for (let i = 0; i < removed.length; i++) {
@@ -136,7 +136,8 @@ export class CountedSet {
   #settleOne(position: number, came: boolean): void {
     if (came) this.#settled.insert(position);
     else this.#settled.delete(position);
-    // A position that changed back since is no longer pending, and is from now on.
+    // A position that changed back in the meantime was not pending. Compared with the new
+    // generation it differs, so it is pending now.
     this.#flip(position, came ? WENT : CAME);
   }
 
@@ -145,7 +146,7 @@ export class CountedSet {
     this.#extra.set(part, position, this.#extra.get(part, position) + 1);
   }
 
-  /** Returns false if the position has one key or none. */
+  /** Forgets a key beyond the first of a position. Returns false if there is none. */
   #deleteExtra(position: number): boolean {
     const part = this.#partOf(position);
     const count = this.#extra.get(part, position);
@@ -212,9 +213,10 @@ class Parts {
 const NO_POSITIONS = /* @__PURE__ */ new Float64Array();
 
 /**
- * The pending changes at one moment. The parts are read one by one, and until then each position
- * that changes is noted with its former state. We read a part before its first change, until we
- * found that a hundred changes in one turn of the event loop then sorted a hundred parts: 17 ms.
+ * The pending changes at one moment. The parts are read one by one. As long as a part has not been
+ * read, each position that changes in it is noted with its former state. We first read a part as
+ * soon as it was about to change. A hundred changes in one turn of the event loop then sorted a
+ * hundred parts, which took 17 ms.
  */
 class Gathering {
   /** The positions of each part, rising, once it was read. */

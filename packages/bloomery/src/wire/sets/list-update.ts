@@ -20,9 +20,9 @@
  * rank, which takes 7 bits less in a list with 100 bits per key. That is the price of fitting
  * earlier states.
  *
- * What it does not do: say whether the state at hand is one that it fits. The caller knows the
- * times of both and compares the result with a signed digest (bloomery/signing). An older state
- * leads to another result, which that comparison refuses.
+ * What it does not do. An update does not say whether the state at hand is one that it fits. The
+ * caller knows the times of both and compares the result with a signed digest (bloomery/signing).
+ * An older state leads to another result, which that comparison refuses.
  *
  * Untrusted bytes. Counts are compared with a limit and with the bits at hand before memory is
  * taken, positions rise and are below the size of the list, and no position is both present and
@@ -79,7 +79,7 @@ export function listChanges(from: Uint8Array, to: Uint8Array): ListChanges {
 
 /**
  * Joins changes that follow each other into one, which fits every state from the first of them on.
- * Of a position that changed more than once, the last change counts.
+ * If a position changed more than once, the last change counts.
  */
 export function joinListChanges(steps: Iterable<ListChanges>): ListChanges {
   const isPresent = new Map<number, boolean>();

@@ -1,8 +1,8 @@
 /**
  * A sorted set of positions, which are integers below 2^48: the state of a summary at the publisher
  * and at its subscribers. Both must know the number of positions below a given one (a deletion is
- * sent as a rank), and both change it many times a second, so a change may not cost the size of the
- * set.
+ * sent as a rank), and both change it many times a second, so the time of a change must not grow
+ * with the size of the set.
  *
  * How. The positions lie in chunks of at most 256, sorted, each as an offset of 32 bits from the
  * base of its chunk. A change moves half a chunk, 512 bytes on average. The chunks are slots of
@@ -13,14 +13,14 @@
  *
  * What it costs. 4.7 bytes per position when it is built in order (a chunk is filled to 7/8), and
  * about 6 after random changes. A set of one chunk has a page of 16 to 256 positions, which doubles
- * when it is full: simulations hold thousands of sets of 100 positions, and each change of a shared
- * one copies a page.
+ * when it is full. Small pages are for simulations, which hold thousands of sets of 100 positions
+ * and copy a page with each change of a shared set.
  *
  * What was refused. A plain sorted array moves 4 MB for a change at a million positions. A `Set`
  * takes 32 bytes per position and knows no ranks. Gaps of 16 bits would take 2.1 bytes per position
- * at the rates of a large fleet, but one position every 2^31, which the universe allows, would take
- * 65,536 bytes. A fixed chunk for each range of positions would need no search. But a neighbour
- * that sends all positions in one range would make each change cost the whole set.
+ * at the rates of a large fleet. But the universe allows positions that are 2^31 apart, and each of
+ * those would take 65,536 bytes. A fixed chunk for each range of positions would need no search.
+ * But a neighbour that sends all positions in one range would make each change cost the whole set.
  */
 
 export class PositionSet {

@@ -1,8 +1,8 @@
 /**
- * Positions: what a summary that is a set sends instead of bits. The position of a key is
- * floor(hash · U / 2^64) in a universe of U, so a set of positions is a Bloom filter with one hash
- * function and U bits that is never held as an array (compressed II.B at its limit: table I, third
- * column). The share of keys that are wrongly in it is at most n/U.
+ * Positions: the numbers that a summary sends instead of bits if it is a set. The position of a key
+ * is floor(hash · U / 2^64) in a universe of U, so a set of positions is a Bloom filter with one
+ * hash function and U bits that is never held as an array (compressed II.B at its limit: table I,
+ * third column). The share of keys that are wrongly in it is at most n/U.
  *
  * The sum identifies a set: the terms of its positions, added modulo 2^64. A change costs one
  * addition on each side, whatever the size of the set, where `frameSum` reads the whole frame. The

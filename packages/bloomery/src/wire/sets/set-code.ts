@@ -8,10 +8,11 @@
  * ranks of the removed positions, then the added positions. A parameter is absent where there is
  * nothing to code.
  *
- * Why ranks. A removed position is one of n that both sides know, so log2 n/d bits tell it where
- * log2 U/d would be needed for a number below U. With 1 % of 100,000 positions replaced in a
- * universe of 9.26 million (a rate of 1.08 %), the changes take 2,851 bytes. The XOR of the two bit
- * arrays would take 3,369 by theory, and the XOR of the best Bloom filters of that rate 4,671.
+ * Why ranks. A removed position is one of n that both sides know. With d removed positions a rank
+ * takes about log2(n/d) bits, where a number below U would take log2(U/d). With 1 % of 100,000
+ * positions replaced in a universe of 9.26 million (a rate of 1.08 %), the changes take 2,851
+ * bytes. The XOR of the two bit arrays would take 3,369 by theory, and the XOR of the best Bloom
+ * filters of that rate 4,671.
  *
  * Untrusted bytes. Numbers are compared with their limits before any memory is taken: a number that
  * is coded takes at least one bit, so a count above the bits at hand is refused. Positions rise and

@@ -1,7 +1,8 @@
 /**
- * Decoded sets that several subscribers of one process share: by content, so that the messages of a
- * publisher are decoded once however many nodes receive them. Simulations need it. With 100 nodes
- * that all follow each other, each set would be held and each delta applied 99 times.
+ * Decoded sets that several subscribers of one process share. They are found by their content, so
+ * the messages of a publisher are decoded once, however many nodes receive them. Simulations need
+ * it. With 100 nodes that all follow each other, each set would be held and each delta applied 99
+ * times.
  *
  * How. A shared set never changes. A full state is found by its sum and compared byte by byte, so a
  * message that only claims the sum of another is decoded as usual. A delta leads from the very set

@@ -32,7 +32,7 @@ export interface AnnouncedState {
   readonly sum: bigint;
 }
 
-/** A full state: what it takes about, and how to make it if it is needed. */
+/** A full state: its approximate size, and the function that encodes it if it is needed. */
 export interface FullCode {
   bytes(): number;
   encode(): Uint8Array;

@@ -14,12 +14,12 @@
  *
  * Questions. Names rise, so a message with a lower name is old and is ignored. The exception is a
  * publisher that has lost its counter and has begun again below: then the message that looks old is
- * the truth. A late message cannot be told from such a one, but an answer can. It carries the
- * checksum of the request, and the request contains everything that the subscriber knew (the
- * generation it holds, the one it has heard of). So an answer to the very request that the
- * subscriber would send now was given after everything it has heard of. It is believed, even when
- * it names an earlier generation than was heard of before. This needs no memory, not even of having
- * sent a request.
+ * the truth. Such a message looks like a late one, unless it is an answer. An answer carries the
+ * checksum of its request, and the request contains everything that the subscriber knew (the
+ * generation it holds, the one it has heard of). If that is still the request that the subscriber
+ * would send now, the answer is later than everything that the subscriber has heard of. So it is
+ * believed, even if it names an earlier generation. This needs no memory, not even of having sent a
+ * request.
  *
  * No storms. A message causes one reply at most, and an answer that brings nothing causes none. A
  * message that was damaged in transit is requested again. A message that arrived intact and cannot
@@ -83,14 +83,14 @@ export type Opened =
   | { readonly told: PublisherMessage }
   | { readonly told: undefined; readonly outcome: SyncOutcome };
 
-/** `S` must be another object for each generation. */
+/** Each generation must have another object `S`. */
 export class Follower<S> {
   readonly publisherId: bigint;
   readonly #version: SyncVersion;
   /**
-   * The generation that is held and its state, both or none. They are two fields and no object of
-   * their own: subscribers that share their sets then hold nothing that a message made for one of
-   * them alone.
+   * The generation that is held and its state, both or none. They are two fields and not one
+   * object. So where subscribers share messages and sets, taking a message allocates nothing for a
+   * single subscriber.
    */
   #generation: Generation | undefined;
   #state: S | undefined;
@@ -265,8 +265,8 @@ export class Follower<S> {
 }
 
 /**
- * The last request of a subscriber that knew nothing: it depends on the publisher alone, and all
- * subscribers of a process send it when they begin.
+ * The last request of a subscriber that held nothing. It depends on the publisher alone, so it is
+ * kept for all subscribers of the process, which send it when they begin.
  */
 let lastFirst: FirstRequest = { publisherId: -1n, version: 1, bytes: new Uint8Array() };
 

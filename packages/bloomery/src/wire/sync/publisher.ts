@@ -21,9 +21,10 @@
  * caller passes an `incarnation` that it has never used before: a boot counter, the time of the
  * start in milliseconds, or 48 random bits. The epoch is the incarnation times 2^16 plus the number
  * of replacements since, so that the next incarnation is always above. Rising incarnations are
- * best: subscribers take a later epoch at once, and an earlier one only after a request. If a
- * number is used twice after all, the sums differ. The next heartbeat shows it, at the cost of a
- * full state (a delta shows it only when the count gets to where it was before).
+ * best: subscribers take a later epoch at once, and an earlier one only after a request. If an
+ * incarnation is used twice after all, the sums of its generations differ. The next heartbeat shows
+ * this to subscribers, at the cost of a full state. A delta shows it only when the sequence number
+ * gets to where it was before.
  *
  * What it costs. In memory: the filter with its change bits, the bits of the last generation, and a
  * history of the changes in earlier ones. In time: publishing takes a pass over the bits, most of
@@ -33,7 +34,7 @@
  *
  * The publisher takes the filter's changes, and no other code may: changes taken elsewhere would be
  * missing in every summary from then on. So `takeChanges` of a published filter throws. A filter
- * has one publisher, the last that was given it, and the one before refuses to publish. Keys may be
+ * has one publisher. If it is given to a second one, the first refuses to publish. Keys may be
  * added to the filter directly.
  *
  * What was refused. We refused resizing, because a counting filter cannot be resized: a caller that
@@ -226,7 +227,7 @@ export class Publisher {
   get #fullCode(): FullCode {
     const { bits, payload, frame } = this.#announcer.state;
     return {
-      // The size of the full state is known well enough beforehand.
+      // The entropy of the bits is a good enough estimate of the size of the full state.
       bytes: () => (bits * binaryEntropy(onesIn(wordsOf(payload)) / bits)) / 8,
       encode: () => compressFrame(frame, { effort: this.#effort }),
     };

@@ -2,9 +2,10 @@
  * The time to publish: a pure decision from what has changed, what was sent, and the clock.
  *
  * The advice of Summary Cache is to send when 1 to 10 % of the documents are new. Small and quiet
- * sets would then wait for hours, so a change is also sent when it gets old; and busy ones would
- * send hundreds of times a second, so there is a pace. A message is larger per change if it has
- * few of them: the delta of 1 % of 100,000 keys takes 11.5 bits per change, that of 0.1 % 16.3.
+ * sets would then wait for hours, so a change is also sent when it gets old. Busy sets would send
+ * hundreds of times a second, so the number of messages per second has a limit. A message is larger
+ * per change if it has few of them: the delta of 1 % of 100,000 keys takes 11.5 bits per change,
+ * that of 0.1 % 16.3.
  *
  * Additions first. A missing addition costs a fetch from the origin, a missing deletion one short
  * round trip. So deletions wait longer, and join the additions when they are due themselves or when
@@ -67,7 +68,7 @@ export interface SendDecision {
   readonly waitMs: number;
 }
 
-/** The decision what to publish now. All times are milliseconds of one clock. */
+/** Decides what to publish now. All times are milliseconds of one clock. */
 export function shouldSend(
   pending: PendingChanges,
   pace: SendPace,
@@ -98,7 +99,10 @@ export function afterSending(
   return { lastSentAt: now, freeAt: Math.max(pace.freeAt, now) + (1000 * bytes) / limits.bytesPerSecond };
 }
 
-/** The time at which changes are due by themselves: at once if they are many, never without any. */
+/**
+ * The time at which changes are due by themselves: at once if there are many, never if there are
+ * none.
+ */
 function dueAt(count: number, isMany: boolean, oldAt: number): number {
   if (count === 0) return Number.POSITIVE_INFINITY;
   return isMany ? Number.NEGATIVE_INFINITY : oldAt;

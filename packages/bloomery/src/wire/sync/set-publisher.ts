@@ -8,23 +8,23 @@
  *     broadcast(publisher.publish());                       // the changes
  *     onRequest((bytes, reply) => reply(publisher.answer(bytes)));
  *
- * Why a set, and not the bits of a filter. At one rate its deltas are smaller, and its costs are
- * those of the changes. 100,000 keys at 1.08 %, of which 1 % are replaced: 2,862 bytes, where the
- * filter with three hash functions of the paper's table VI takes 5,553 and the best one of that
- * rate 4,671. Publishing 2,000 changes took 4.5 ms in a set of a million positions and 2.3 ms in
- * one of 10,000, where `Publisher` reads all bits (6.7 and 1.0 ms; bench/results/summaries.md). The
- * price is memory: 5 to 6 bytes per key here, where a filter of that rate takes 1.5 bytes and a
- * counting filter 6. `planSummary` compares them. A counting filter is faster while the changes
- * are many, because its loops are in WebAssembly: 19 ms where the set took 43, with 20,000 changes
- * in a million keys.
+ * Why a set, and not the bits of a filter. At the same false positive rate its deltas are smaller,
+ * and the time of a publication depends mostly on the number of changes. At 1.08 %, with 1 % of
+ * 100,000 keys replaced, a delta takes 2,862 bytes. The filter with three hash functions in table
+ * VI of the paper takes 5,553, and the best filter of that rate 4,671. Publishing 2,000 changes
+ * took 4.5 ms in a set of a million positions and 2.3 ms in one of 10,000, where `Publisher` reads
+ * all bits (6.7 and 1.0 ms; bench/results/summaries.md). The price is memory: 5 to 6 bytes per key
+ * here, where a filter of that rate takes 1.5 bytes and a counting filter 6. `planSummary` compares
+ * them. A counting filter is faster while the changes are many, because its loops are in
+ * WebAssembly: 19 ms where the set took 43, with 20,000 changes in a million keys.
  *
  * Universe. The rate of a subscriber that holds n positions is n/U. When a set has outgrown its
  * universe, `resize` begins a new epoch in a wider one. The publisher forgets the hashes, so the
  * caller gives them again; it needs them anyway to delete.
  *
- * Keys. A publisher publishes under one key id. The change of a key is another publisher, with
- * another `publisherId`, beside the old one: subscribers follow both and ask both, until the old
- * publisher is given up.
+ * Keys. A publisher publishes under one key id. To change the secret key, the caller runs a second
+ * publisher with another `publisherId`. Subscribers follow both and ask both, until the caller ends
+ * the old one.
  *
  * Long work. `publish` takes time for the changes; full states and `resize` take time for the whole
  * set. Each has a twin in steps that the caller drives (steps.ts), and other calls may come in

@@ -8,9 +8,9 @@
  *     if (reply) send(reply);                               // to the publisher, which answers it
  *     if (subscriber.hasHash(hash)) askThePeer(url);        // maybe, or not known at present
  *
- * A subscriber may build from the positions whatever it likes: a filter with its own size and
- * number of hash functions, or a column in a table of all its neighbours. `onChange` tells what
- * came and went, and `positions` gives all of them when something must be built again. `hasHash`
+ * A caller may build a structure of its own from the positions: a filter with any size and number
+ * of hash functions, or a column in a table of all its neighbours. `onChange` tells which positions
+ * came and went, and `positions` gives all of them when the structure must be rebuilt. `hasHash`
  * looks in the positions themselves, so its rate is n/universe.
  *
  * Costs. A delta takes time for its changes, and is checked completely before the set changes. A
@@ -181,9 +181,9 @@ export class SetSubscriber {
   }
 
   /**
-   * Takes a message whose set another subscriber has decoded or built from the same one. It is the
-   * case of all receivers but the first, so it has no steps, and makes nothing that outlives the
-   * call.
+   * Takes a message that another subscriber has already decoded or applied to the same set. All
+   * receivers but the first take their messages in this way, so it has no steps and allocates
+   * nothing that outlives the call.
    */
   #takeKnown(message: Uint8Array): SyncOutcome | undefined {
     const told = this.#knownMessage(message);
@@ -266,7 +266,10 @@ export class SetSubscriber {
     }
   }
 
-  /** The set that shared changes lead to, which leaves the old one as it is. */
+  /**
+   * A new set with the changes, for all subscribers that share it; undefined if sets are not
+   * shared. The old set does not change.
+   */
   *#shareNext(
     code: Uint8Array,
     from: PositionState,
