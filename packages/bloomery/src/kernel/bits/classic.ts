@@ -4,9 +4,9 @@
  *
  * From 64 bits of hash to k indices. The usual way, index i = h1 + i * h2 mod m, is an arithmetic
  * progression: when h2 is small, or shares a factor with m, the k probes collapse. That is
- * invisible at a million keys and ruins small filters (a peer exceeds the asked rate 11 times at n
- * = 20, p = 1e-5). Here the progression only feeds a mixing function, whose outputs are independent
- * as far as any test can see:
+ * invisible at a million keys and ruins small filters (another library has 11 times the asked rate
+ * at n = 20, p = 1e-5). Here the progression only feeds a mixing function, whose outputs are
+ * independent as far as any test can see:
  *
  *     a, b = low and high half of the hash
  *     x(i) = mix(a + i * b)                  32 bits (mix: two rounds of xor-shift and multiply)
@@ -96,8 +96,8 @@ export function setPlain(words: Uint32Array, at: number, mask: number): boolean 
 }
 
 /**
- * An atomic OR after a plain read. In a filter that fills up most bits are set already, and the
- * read is cheap.
+ * An atomic OR after a plain read. In a filter that is filling up, most bits are set already, and
+ * then the cheap read is enough.
  */
 export function setShared(words: Uint32Array, at: number, mask: number): boolean {
   return (words[at] & mask) === 0 && (Atomics.or(words, at, mask) & mask) === 0;

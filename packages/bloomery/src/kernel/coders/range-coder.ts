@@ -3,16 +3,16 @@
  * Twin: assembly/coders/range-coder.ts.
  *
  * Both sides know how many ones and how many bits are left, so the probability of a one needs no
- * table and no learning: it is ones left / bits left. Coded like that an array of m bits with c
- * ones takes log2 of m over c bits, which is a byte less than m times the entropy, and about one
- * byte more for the end of the code. The coder of the paper (compressed III) learns the probability
- * as it goes and pays 16 bytes for that on its own experiment.
+ * table and no learning: it is ones left / bits left. Coded like that, an array of m bits with c
+ * ones takes log2 of the binomial coefficient m over c, in bits. That is a byte less than m times
+ * the entropy. The end of the code takes about one byte more. The coder of the paper (compressed
+ * III) learns the probability as it goes, and pays 16 bytes for that in the paper's own experiment.
  *
  * How. At each bit a 32-bit range is cut in two, in proportion to the probability, and the part
  * that stands for the bit is kept. When it gets below 2^24, a byte is written. The probability is a
  * 16-bit integer, computed again for every 32 bits. (Computing it again for every bit would gain a
  * hundredth of a byte and cost a division.) Zeros at the end of the code are dropped and read as
- * zeros. Of all the numbers in the final range the one with most zeros is used.
+ * zeros. The encoder takes the number with most zeros from the final range.
  *
  *     word by word:   p = clamp(floor(65536 * ones / bits), 1, 65535)     of the ones and bits left
  *     bit by bit:     bound = (range >>> 16) * p;  one: range = bound;  zero: low += bound, range -= bound

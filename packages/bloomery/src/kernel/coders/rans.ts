@@ -17,9 +17,9 @@
  * Encoding goes from the last byte to the first and writes backwards, so that decoding reads
  * forwards. Several states take turns (byte i belongs to state i mod lanes), which lets the
  * processor work on all of them at once: a single state is bound by the latency of its own chain.
- * Most of the cost of the states is recovered: an encoder has to begin with states from 2^16 on, so
- * each state starts with two of the last bytes of the piece in its lower half, instead of two bytes
- * without content. The states come first in the code, 4 bytes each, little-endian.
+ * Most of the cost of the states is recovered. An encoder has to begin with states from 2^16 on,
+ * and the lower half of a state may hold anything. So each state starts with two of the last bytes
+ * of the piece there. The states come first in the code, 4 bytes each, little-endian.
  */
 
 import { onesOf } from '../bits/bit-operations.ts';

@@ -41,10 +41,7 @@ import {
 import { openWasmSolver } from './fuse-wasm.ts';
 
 export interface FusePlan extends FuseFields {
-  /**
-   * Whether the number of the key's own slot (0 to 3) is XORed into its answer, which is 0
-   * otherwise.
-   */
+  /** True if the answer of a key is the number of its own slot (0 to 3), false if it is 0. */
   readonly ownIndex: boolean;
   /** The size of the table for n different hashes in attempt 0, 1, … */
   shapeOf(n: number, attempt: number): FuseShape;
@@ -158,7 +155,8 @@ function solve(hashes: Int32Array, layout: FuseLayout, ownIndex: boolean): Uint3
       if (counts[other] >> 2 === 2) waiting[top++] = other;
       counts[other] = (counts[other] - 4) ^ j;
     }
-    // Its own slot keeps the key, and the slot's number for the key, for the way back.
+    // The own slot of the key keeps the key and the number of the slot (0 to 3). The loop below, in
+    // the opposite order, reads both.
     counts[slot] = own;
   }
   if (done !== order.length) return null;

@@ -48,13 +48,16 @@ export const VALUES = 24576;
 export const INPUT = 32768;
 const ARENA = INPUT + INPUT_BYTES + 1024;
 const PAGE = 65536;
-/** Bytes that a lookup may read beyond the last filter; the maximum of the memory has room. */
+/**
+ * Bytes that a lookup may read beyond the last filter. The maximum size of the memory includes
+ * them.
+ */
 const SLACK = 16;
 /** The limit for all filters in the arena together; a single one may take half of it. */
 const ARENA_LIMIT = 1 << 29;
 /**
- * The largest number of filters in the arena. With more, the list of them, most of it garbage by
- * then, would be a leak of its own.
+ * The largest number of filters in the arena. Without this limit the list of them would be a leak
+ * of its own: most of its entries would be of filters that are garbage already.
  */
 const MOST_RESIDENTS = 10_000;
 
@@ -66,7 +69,7 @@ export interface Movable {
   readonly shared: boolean;
   /** Byte address in linear memory, or 0 while the words are elsewhere. */
   address: number;
-  /** Number of lookups since the words have been outside. */
+  /** Number of lookups while the words were outside. */
   demand: number;
 }
 
@@ -97,7 +100,7 @@ export class WasmKernel {
   }
 
   /**
-   * The exports of a module that works on this kernel's memory. It compiles, so call it once per
+   * Compiles a module that works on this kernel's memory, and returns its exports. Call it once per
    * module.
    */
   link<Exports>(base64: string): Exports {
@@ -198,14 +201,15 @@ export class WasmKernel {
   }
 
   /**
-   * The same beyond ASCII: joined by newlines, encoded, and split into lines again. Returns 0 if a
-   * key contains a newline.
+   * Hashes strings beyond ASCII: joins them by newlines, encodes them, and splits the bytes into
+   * lines again. Returns 0 if a key contains a newline.
    */
   #hashJoinedLines(keys: readonly Key[], scheme: HashScheme): number {
     const { written } = textEncoder().encodeInto(keys.join('\n'), this.#input.bytes);
     this.#input.bytes[written] = NEWLINE;
     const lines = this.#call.splitLines(INPUT, written + 1, CHUNK_KEYS, BOUNDS);
-    // A newline inside a key causes too many lines, or, past the limit of a chunk, remaining text.
+    // A newline inside a key makes more lines than keys. If there are more than a chunk may have,
+    // bytes are left over.
     if (lines !== keys.length || this.#bounds[lines] !== written + 1) return 0;
     this.#hashSpans(INPUT, lines, 1, scheme);
     return lines;
@@ -316,9 +320,8 @@ export class WasmKernel {
 
   /**
    * The address of a filter's words, for the next `keys` lookups out of a batch of `total`, or 0 if
-   * they are outside. They move in when the lookups, those seen so far or those to come in the
-   * batch, pay for the copy. We count a word as a 64th of a lookup, which is somewhat more than its
-   * copy costs.
+   * they are outside. They move in when the lookups so far, or all lookups of the batch, pay for
+   * the copy. We count a word as a 64th of a lookup, which is somewhat more than its copy costs.
    */
   admit(store: Movable, keys: number, total: number): number {
     if (store.address !== 0) return store.address;
