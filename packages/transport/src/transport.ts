@@ -3,7 +3,7 @@
  * (HTTP, NATS and multicast here, and the network in memory of packages/sim) passes the same
  * contract suite (`packages/testkit/src/transport`).
  *
- * There are two ways to talk. A node *publishes* messages on a topic to all who subscribed, and a
+ * There are two ways to talk. A node *publishes* messages on a topic to all subscribers, and a
  * neighbour *requests* an answer on a topic that another node serves. Published messages are never
  * repeated: a subscriber that missed some learns it from its own protocol or from `closed`, and
  * asks for the rest by a request. We refused acknowledged delivery, because a summary that was
@@ -80,14 +80,14 @@ export interface Peer {
   readonly group?: string | null | undefined;
 }
 
-/** The three events of a subscription. None of them may throw. */
+/** The events of a subscription. None of these methods may throw. */
 export interface Subscription {
   /** A message has come. The bytes belong to the receiver. */
   message(bytes: Uint8Array): void;
   /**
-   * A full state that the neighbour left for those who come later (`leaveState`). It comes
-   * before `open`, and may be behind what the neighbour has by now, so `open` is still the time to
-   * ask. Only adapters with a place for states call it.
+   * A full state that the neighbour left for nodes that join later (`leaveState`). It comes before
+   * `open`. It may be older than the present state of the neighbour, so the subscriber still asks
+   * at `open`. Only adapters with a place for states call it.
    */
   state?(bytes: Uint8Array): void;
   /** The neighbour gave a sign of life that is no message: a heartbeat, a beat of presence. */
@@ -116,7 +116,7 @@ export interface Transport {
    */
   watchPeers(listener: (peer: Peer) => void): Cancel;
   /**
-   * Sends a message of at most MAX_MESSAGE_BYTES to all who subscribed. The bytes must not change
+   * Sends a message of at most MAX_MESSAGE_BYTES to all subscribers. The bytes must not change
    * afterwards. Messages of one node arrive in order, or not at all.
    */
   publish(topic: string, message: Uint8Array): void;

@@ -206,7 +206,7 @@ export class HttpLink {
     this.#isUp = true;
     this.#choice.accept(this.#streamKeys, keys);
     peers.set(address, { state: 'up', why: null, id: node, keys: this.#choice.common });
-    // A new stream has not what was published since the end of the last one.
+    // A new stream lacks the messages that were published since the end of the last one.
     if (!isContinued) this.#subscriptions.closed('reopened');
     this.#subscriptions.open(this.#topics);
     // A topic that was subscribed to while the stream was under way needs another one.

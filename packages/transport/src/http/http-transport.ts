@@ -3,14 +3,15 @@
  * peer port. The client half keeps a stream open to each neighbour and sends requests on kept
  * connections. docs/spec/peer-protocol.md specifies both.
  *
- * Requests, answers and frames are signed, so a middleman can only cut. There is no limit on how
- * often a neighbour asks for full states: the service of that topic knows which requests are
- * costly.
+ * Requests, answers and frames are signed, so a middleman can only cut connections. There is no
+ * limit on how often a neighbour asks for full states: the service of that topic knows which
+ * requests are costly.
  *
  * A request that is meant for another node is refused, so that it cannot be replayed here: its
  * signature names that node, or its Host field is the address of a neighbour which has said hello
- * under another id. A request for a stream names no node. If it is played at a node that does not
- * know the right one, that node answers with its summaries, which say nothing without the secret.
+ * under another id. A request for a stream names no node. It can be replayed at a node that does
+ * not know the intended receiver. That node answers with its summaries, which tell nothing without
+ * the secret.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -10,21 +10,21 @@
  *
  * The mac is compared before the time and the nonce. So an outsider cannot fill the memory of
  * nonces, and only a node that knows the secret is told that its clock is wrong. We refused HTTP
- * Message Signatures (RFC 9421): a parser of structured fields and a choice of algorithms, to say
- * the same. Signing takes about 9 µs and verifying 13 µs, and a request on a kept connection 540
- * µs.
+ * Message Signatures (RFC 9421), which need a parser of structured fields and a choice of
+ * algorithms, and say the same. Signing takes about 9 µs and verifying 13 µs, and a request on a
+ * kept connection 540 µs.
  *
  * `to` names the receiver, once the sender knows its id. Without it a request that was recorded on
  * its way to one node could be played at another one that does not know the first one's address.
  *
- * While the operator changes the secret, a verifier tries both, the first one first. The verdict
- * says which one it was, and the answer is signed under the same.
+ * While the operator changes the secret, a verifier tries the first secret of its keyring, then the
+ * second. The verdict says which one signed the request, and the answer is signed under the same.
  *
- * With certificates (certificates/fleet-certificates.ts) the sender's name must be one of its
- * certificate, and neither time nor nonce is checked. TLS does not deliver a record twice, Node's
- * servers accept no early data, and another member of the fleet cannot send a recorded request,
- * because its own certificate has another name. So a node with a wrong clock takes part for as long
- * as its clock lies within the validity of the certificates.
+ * With certificates (certificates/fleet-certificates.ts) the sender's name must be one of the names
+ * in its certificate, and neither time nor nonce is checked. TLS does not deliver a record twice,
+ * Node's servers accept no early data, and another member of the fleet cannot send a recorded
+ * request, because its own certificate has another name. So a node with a wrong clock takes part
+ * for as long as its clock lies within the validity of the certificates.
  */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
@@ -215,7 +215,7 @@ interface SignedFields {
   readonly digest: string;
 }
 
-/** Line breaks cannot occur in any of the parts, so no two requests have the same text. */
+/** The mac of a request. No part contains a line break, so no two requests have the same text. */
 function requestMac(key: Uint8Array, request: SignableRequest, fields: SignedFields): Buffer {
   const { method, target, host } = request;
   const { node, to, time, nonce, digest } = fields;

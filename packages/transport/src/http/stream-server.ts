@@ -14,15 +14,15 @@
  * catches up by one request, which costs less than the queue would. Long messages are shared by all
  * queues, so 64 slow subscribers hold a message once.
  *
- * A neighbour behind a proxy that holds responses back pulls: it gets a stream that ends after the
- * messages which it has not seen.
+ * If a proxy holds responses back, the neighbour behind it pulls: it gets a stream that ends after
+ * the messages which it has not seen.
  *
  * When the secrets of the node change, each stream gets another hello, which names the secrets that
  * are accepted now. A stream under a secret that is no longer among them ends.
  *
  * When the certificates of the node change, each stream gets another hello, which asks its reader
- * to open a new one. That one is on a new connection, so TLS checks both certificates again. A
- * stream that is still open after the time for a hello ends.
+ * to open a new stream. The new stream is on a new connection, so TLS checks both certificates
+ * again. An old stream that is still open after the time for a hello is ended.
  *
  * A node that is about to end says goodbye: a last hello that says so, after which each stream
  * ends. Readers of earlier versions see the end alone, and take it for a closed connection.

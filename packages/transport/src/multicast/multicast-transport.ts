@@ -310,7 +310,7 @@ export class MulticastTransport implements Transport {
     const { topic } = read;
     const opened = this.#seals.open(subjectOf(this.#group, topic), read.envelope);
     const { envelope } = opened;
-    // The system brings this node its own datagrams, too.
+    // The system also delivers this node's own datagrams to it.
     if (envelope?.life === this.#life) return;
     this.#countReceived(datagram);
     if ('refused' in opened) {

@@ -1,12 +1,12 @@
 /**
  * The port over a NATS server. Messages go to subjects, one per node and topic; requests go to the
- * subject of a node, and answers come back on one of the asker; nodes find each other by presence,
- * so there is no list of members to keep. docs/spec/peer-nats.md specifies subjects and bytes.
+ * subject of a node, and answers come back on a subject of the asking node; nodes find each other
+ * by presence, so there is no list of members to keep. docs/spec/peer-nats.md specifies subjects
+ * and bytes.
  *
- * The server is trusted with nothing but delivery, and not even with that. Everything is signed
- * with the secret of the fleet (sealed-envelopes.ts), and everything that is lost is noticed by
- * numbers and beats (presence-link.ts). When the server is gone, all links are down at once, and
- * all requests fail.
+ * The server is not trusted, not even to deliver. All messages are signed with the secret of the
+ * fleet (sealed-envelopes.ts), and receivers notice lost messages by numbers and beats
+ * (presence-link.ts). When the server is gone, all links are down at once, and all requests fail.
  *
  * Joining. A node subscribes, reads the states that others left (state-shelf.ts), and says that it
  * is here. The others greet it, it greets them, and all links are up after two round trips.

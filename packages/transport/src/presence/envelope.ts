@@ -9,8 +9,9 @@
  * node. A message that does not fit into the server's `max_payload` travels as several envelopes
  * with the same number: `piece` of `pieces`, and `length` is that of the whole message.
  *
- * We refused to refuse long messages. The default `max_payload` is 1 MB, a summary of a million
- * objects has 0.96 to 1.3 MB, and an operator who shares a NATS server often cannot change it.
+ * We decided against refusing messages above `max_payload`. Its default is 1 MB, a summary of a
+ * million objects has 0.96 to 1.3 MB, and an operator who shares a NATS server often cannot change
+ * it.
  *
  * The reader is for untrusted input: it looks at the mac first (`sealed-envelopes.ts`), and uses no
  * declared size for an allocation.

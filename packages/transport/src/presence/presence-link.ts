@@ -10,12 +10,13 @@
  * nodes that could not be reached.
  *
  * A message is missing if a later one comes, or if a beat names a higher number than the last one
- * that came. The subscriptions then hear `closed` and `open`, and catch up by a request. This
- * repairs what the server lost while it restarted, which its publisher is not told.
+ * that came. The subscriptions then hear `closed` and `open`, and catch up by a request. This also
+ * covers messages that the server lost while it restarted. The server does not tell their
+ * publisher.
  *
- * Of two lives of a node, or of two nodes at one address, the one that was born later counts, as
- * long as it beats. So a node that restarts is taken at once, and two nodes that were given one
- * address by mistake do not take turns.
+ * If two lives of a node are heard, or two nodes at one address, the one that was born later
+ * counts, as long as it beats. So a node that restarts is taken at once, and two nodes that were
+ * given one address by mistake do not take turns.
  */
 
 import type { Cancel, Clock } from '../clock.ts';
@@ -215,7 +216,8 @@ export class PresenceLink {
   }
 
   #greet(life: Life, presence: Presence, keys: FleetKeys): void {
-    // One that hails has just connected: a greeting from before may have no answer.
+    // A node that hails has just connected, and may never answer an earlier greeting. So it is
+    // greeted again.
     if ((this.#greetings > 0 && !presence.hail) || this.#isOlder(presence)) return;
     // The keys of a node that is known stay until it has answered.
     if (!this.#isUp) this.#choice.accept(keys, presence.keys);

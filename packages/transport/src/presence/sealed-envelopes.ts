@@ -4,10 +4,10 @@
  * does not know the secret can neither forge a message, nor move one to another subject, which
  * names the fleet, the node and the topic.
  *
- * A message is accepted once, within 30 s of the receiver's clock, as a request over HTTP is, and
- * by the same memory of nonces. The mac is compared before the time and the nonce, so an outsider
- * cannot fill that memory. A state in the KV bucket may be of any age; its reader compares life and
- * number with the presence of the node (`state-shelf.ts`).
+ * A message is accepted once, within 30 s of the receiver's clock. Requests over HTTP have the same
+ * rule, and remember nonces in the same way (`NonceMemory`). The mac is compared before the time
+ * and the nonce, so an outsider cannot fill that memory. A state in the KV bucket may be of any
+ * age; its reader compares life and number with the presence of the node (`state-shelf.ts`).
  *
  * A user of the NATS server who may publish on the subjects of the fleet can still cost the nodes
  * one HMAC per message, and can make a request fail by a false "no responders". Permissions of the

@@ -54,8 +54,9 @@ export class FleetCertificates {
   }
 
   /**
-   * Replaces all of them, and tells the listeners if they are others now. Throws, and changes
-   * nothing, if they cannot be used or if `name` is not a name in the certificate.
+   * Replaces certificate, key and authorities, and tells the listeners if any of them has changed.
+   * Throws, and changes nothing, if they cannot be used or if `name` is not a name in the
+   * certificate.
    */
   change(pem: CertificatePem, name: string): void {
     checkPem(pem, name);

@@ -12,12 +12,12 @@
  *
  * A list belongs to the claim of a leader (leader-claim.ts). The list of a stronger claim takes the
  * place of one of a weaker claim; under the same claim the later version does. A group of which no
- * list was heard for `freshMs` is left out, as a site is whose links are cut: its keys go to the
- * next group of their order. The caller's own group is never left out.
+ * list was heard for `freshMs` is left out, for example a site whose links are cut. Its keys go to
+ * the next group of their order. The caller's own group is never left out.
  *
- * A group that was left out comes back with any list, whatever its claim. We compared it with the
- * old one first. A group whose clocks had been an hour ahead, and whose nodes restarted after they
- * were set right, was then left out for that hour.
+ * A group that was left out comes back with any list, whatever its claim. At first we compared the
+ * new claim with the old one. If the clocks of a group had been an hour ahead, and its nodes
+ * restarted after the clocks were set right, the group was then left out for that hour.
  *
  * Memory for 10,000 nodes in 157 groups of 64: 10,000 names. The owner of a key costs one order of
  * the groups and one of the members, 157 and 64 scores instead of 10,000.

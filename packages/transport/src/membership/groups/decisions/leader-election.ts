@@ -1,8 +1,8 @@
 /**
- * The election of a group's leader, as one of its nodes sees it. The survey (section 5.1) tells of
- * it after Ledlie et al. (SIGOPS European Workshop, 2002): nodes form groups, and a stable node
- * speaks for each. This is a state without I/O: the caller passes in the claims that it hears, and
- * asks at each beat whether this node should lead now.
+ * The election of a group's leader, as one of its nodes sees it. The idea is of Ledlie et al.
+ * (SIGOPS European Workshop, 2002; survey 5.1): nodes form groups, and a stable node speaks for
+ * each. This is a state without I/O: the caller passes in the claims that it hears, and asks at
+ * each beat whether this node should lead now.
  *
  * - Nodes repeat the strongest claim they know in their beats (leader-claim.ts has the order), so
  *   all nodes of a connected group come to believe the same one.
@@ -89,7 +89,8 @@ export class LeaderElection {
     const { wallMs, stability } = view;
     if (this.isLeader || !this.#isDue(view)) return null;
     const next = Math.max((this.#claim?.epoch ?? 0) + 1, Math.floor(wallMs / 1000));
-    // A clock that is thousands of years ahead gives no epoch that the others would refuse.
+    // The other nodes refuse epochs above MOST_EPOCH. A clock that is thousands of years ahead
+    // would give one, so this node then takes the next epoch instead.
     const epoch = next > MOST_EPOCH ? (this.#claim?.epoch ?? 0) + 1 : next;
     const claim = { epoch, leader: this.#selfId, stability };
     this.#believe(claim);
@@ -98,8 +99,8 @@ export class LeaderElection {
 
   /**
    * Whether this node should claim now. The patience counts from the moment at which the leader was
-   * seen last, whichever node is the most stable one meanwhile. We had it count only while this
-   * node was the most stable one: nodes that started together overtake each other from beat to
+   * seen last, whichever node is the most stable one meanwhile. At first it counted only while this
+   * node was the most stable one. But nodes that started together overtake each other from beat to
    * beat, and a group of 16 had no leader for two minutes.
    */
   #isDue({ nowMs, stability, others }: GroupView): boolean {
