@@ -43,8 +43,9 @@ export interface ReconcilerOptions {
   /**
    * The keys that this side wants to be sent, if keys are exchanged: its own to the other side
    * ('mine'), those of the other side to it ('theirs'), or both, which is the default. A direction
-   * is used only if both sides want it. The search itself is the same: the list that tells the
-   * responder its part is also what makes the result certain.
+   * is used only if both sides want it. The search sends the same messages in any case: the
+   * responder needs the list of its part for its own result, and the result of both sides is
+   * certain only with it.
    */
   readonly wants?: 'both' | 'mine' | 'theirs';
   /**

@@ -1,6 +1,6 @@
 /**
- * A session that can go on after a broken connection. It has the face of `Reconciler`, and one of
- * these inside.
+ * A session that can go on after a broken connection. It has the interface of `Reconciler`, and
+ * drives a `Reconciler` inside.
  *
  * The initiator keeps the bytes that it has received, and these are the token. The responder keeps
  * nothing, so it may have been killed and started again. Both roles are functions of their keys,
@@ -10,11 +10,11 @@
  * checksum shows whether these are the same. They are not if one of the sets has changed, and then
  * the session starts again with another salt.
  *
- * A hostile peer gains nothing. An initiator that lies about what it has gets bytes that it cannot
- * use, for the messages that it sent and within the limits of every session. The result still needs
- * the sums to agree, so a checksum that misses a change (one in 2^32) wastes a session and no more.
+ * A hostile peer gains nothing. An initiator that lies about the bytes that it holds gets bytes
+ * that it cannot use. The limits of every session bound them. The result still needs the sums to
+ * agree, so a checksum that misses a change (one in 2^32) wastes a session and no more.
  *
- * Messages of the initiator are sent again, a filter among them. We refused to keep them at the
+ * All messages of the initiator are sent again, even a large filter. We refused to keep them at the
  * responder: its memory would belong to clients that never return.
  */
 
@@ -56,7 +56,9 @@ export class ResumableReconciler {
   #random: Uint8Array;
   /** The token to go on from, until the first message is asked for. */
   #token: Uint8Array | null;
-  /** The bytes that were received, without the answer to a wish to resume. Null for a responder. */
+  /**
+   * The bytes that were received, without the answer to a request to resume. Null for a responder.
+   */
   #log: ByteWriter | null;
   #helloSum = 0;
   readonly #out: Uint8Array[] = [];

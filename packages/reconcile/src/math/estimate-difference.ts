@@ -2,17 +2,18 @@
  * Estimates of the number of differences d: from the sketch in a hello, and from symbols that were
  * not enough to decode.
  *
- * **Counters.** The difference of k counters has the variance d/k. The sum of the squares is an
- * estimate of d with a standard deviation of √(2/k): 50 % from the 8 coarse counters of a sketch,
- * and 9 % from the 256 fine ones. If it is at most k/2, most differences have a counter of their
- * own, and the sum of the absolute values is better: two keys in one counter are two.
+ * **Counters.** If both sides have k counters, the difference of two corresponding ones has the
+ * variance d/k. The sum of the squares is an estimate of d with a standard deviation of √(2/k): 50
+ * % from the 8 coarse counters of a sketch, and 9 % from the 256 fine ones. If it is at most k/2,
+ * most differences have a counter of their own, and the sum of the absolute values is better: two
+ * keys in one counter are two.
  *
  * Fine counters are known modulo 4, so 3 looks like -1. That takes the mean of the squares down to
  * 1.5 - 2y + y²/2 with y = e^(-d/k), which we solve for d, up to 220 differences. Coarse ones are
  * known modulo 256, and wrap from about 8000 differences on. So we turn each into an angle x. The
- * mean of cos x is e^(-d/k·(1 - cos 2π/256)), which says the same as the squares without wrapping,
- * and above 20,000 differences little more than that they are many. Before a large filter, all 256
- * counters are sent whole, which tell up to two million differences within 9 %.
+ * mean of cos x is e^(-d/k·(1 - cos 2π/256)), which is as precise as the squares and does not wrap.
+ * Above 20,000 differences it only says that they are many. Before a large filter, all 256 counters
+ * are sent whole. They tell up to two million differences within 9 %.
  *
  * **Symbols.** In symbol i, the number of ids of one side minus that of the other has the mean D·ρ
  * and the variance d·ρ(1-ρ), with ρ = 1/(1 + i/2) and D the difference of the two sizes. The mean

@@ -12,8 +12,8 @@ import { idBytesOf, LEAST_WIDTH, LONG_TAIL, MOST_WIDTH } from '../symbols/cell.t
 import { symbolsNeeded } from './symbols-needed.ts';
 
 /**
- * Bytes per difference of the list by which the responder is told its keys: two to four for each,
- * and half of the differences are its own.
+ * Bytes per difference of the list that tells the responder which keys only it has. Each of these
+ * keys takes two to four bytes, and they are about half of the differences.
  */
 const TOLD = 1.3;
 
@@ -66,7 +66,10 @@ export function leftByFilter(
   return Math.max(1, rate * (onlyThere + Math.max(0, here - there + onlyThere)));
 }
 
-/** The most differences for cells with a short tail, whose check would fail too often above. */
+/**
+ * The most differences for cells with a short tail. With more, the short check would fail too
+ * often.
+ */
 const MOST_SHORT = 500;
 
 /**
@@ -82,8 +85,9 @@ function enoughBytes(difference: number, keys: number): number {
 }
 
 /**
- * The bytes of a cell in this attempt. The second one takes two bytes more. So its ids have a byte
- * more at least, and it fails 256 times less often: the third one sends a list of all keys.
+ * The bytes of a cell in this attempt. In the second attempt a cell has two bytes more, of which
+ * its id gets at least one. So the second attempt fails 256 times less often. The third one sends a
+ * list of all keys instead.
  */
 export function widerCell(width: number, attempt: number): number {
   return Math.min(MOST_WIDTH, width + 2 * attempt);

@@ -7,7 +7,8 @@
  * at first and asks for the rest, because symbols that are not needed cannot be taken back.
  * A session that is to save round trips gets a quarter more than expected.
  *
- * Constants stand before the functions, because bundlers put them in place only there.
+ * Constants stand before the functions, because bundlers replace a constant by its value only in
+ * code that follows it.
  */
 
 /** The number of differences that a responder expects if the hello says nothing about them. */
@@ -17,9 +18,9 @@ export const BLIND_ESTIMATE = 45;
 export const LEAST_UNSEEN = 2;
 
 /**
- * The expected bytes of a session with a filter from which on all counters are sent first. A sketch
- * may be off by half, which makes the filter too large or too small: a session of 100 kB took 3 to
- * 7 % more than with the counters, which are 256 bytes.
+ * A session with a filter sends all counters first if it is expected to take at least this many
+ * bytes. A sketch may be off by half, which makes the filter too large or too small: a session of
+ * 100 kB took 3 to 7 % more than with the counters, which are 256 bytes.
  */
 export const COUNTERS_PAY = 16_384;
 
@@ -63,8 +64,9 @@ export function symbolsInSummary(difference: number, eager: boolean): number {
  * `asked`, the number of earlier requests, so that unlucky sessions end. 0 if there are so many
  * that decoding has certainly failed.
  *
- * From 500 symbols on they are longer: 100,000 keys with 10,000 differences took 5 round trips
- * instead of 8 and as many bytes, with 1000 differences 4 instead of 6 and 1 % more bytes.
+ * From 500 symbols on the steps are longer. With 100,000 keys and 10,000 differences, a session
+ * then took 5 round trips instead of 8, and as many bytes. With 1000 differences it took 4 instead
+ * of 6, and 1 % more bytes.
  */
 export function nextSymbols(size: number, difference: number, eager: boolean, asked: number): number {
   if (size > 3 * difference + 60) return 0;

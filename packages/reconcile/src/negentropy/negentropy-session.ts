@@ -27,7 +27,10 @@ import {
 const PARTS = 16;
 /** Most bytes of a skipped range and a last fingerprint: 10 + 1 + 32 + 1, and 2 + 1 + 16. */
 const RESERVE = 64;
-/** Least limit of a message: a range is always answered in less, so each message gets further. */
+/**
+ * The least limit of a message. The answer to one range is always shorter, so each message answers
+ * one range at least.
+ */
 const LEAST_FRAME = 4096;
 
 export interface NegentropyOptions {

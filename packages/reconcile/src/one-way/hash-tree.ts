@@ -5,8 +5,9 @@
  *
  * A leaf has a value of 64 bits that depends on its key, and an inner node has the XOR of its
  * children's values. Equal subtrees of two sets have equal values, wherever they hang. Unequal ones
- * have equal values with probability 2^-64, because leaf values are a mixed form of the hash: the
- * XOR of the hashes themselves would leave their order visible in the values.
+ * have equal values with probability 2^-64. For that, leaf values are a mixed form of the hash: the
+ * tree is ordered by the hashes, so an XOR of the hashes themselves would depend on the place in
+ * the tree.
  *
  * The nodes lie in typed arrays of 28 bytes per key. The tree is built once and does not change:
  * keys that come and go would need linked nodes, and sets that change all the time have `KeySet`.

@@ -149,8 +149,9 @@ export class Initiator implements Role {
   }
 
   /**
-   * Takes symbols: all that we have asked for, or a full piece of them. So our own wish bounds both
-   * their memory and the number of times that we look through the ids which were found.
+   * Takes symbols: all that we have asked for, or a full piece of them. So the number of symbols
+   * that we asked for bounds both their memory and the number of times that we look through the ids
+   * which were found.
    */
   #append(reader: ByteReader, search: Search): void {
     const { peeler, allowed, cells } = search;
@@ -205,7 +206,7 @@ export class Initiator implements Role {
     const onlyHere = find(peeler.ids(1), bits);
     const ours = new Set(onlyHere);
     const told = encodeToldIds(peeler.ids(-1), bits, active.size, ours, find);
-    // A key that is not there, or two that look alike: only another salt can help.
+    // An id without a key, or two keys with one id: only another salt can help.
     if (told === null || ours.size < onlyHere.length || onlyHere.some((k) => k < 0)) this.#again();
     else this.#tell(active, onlyHere, told, method);
   }

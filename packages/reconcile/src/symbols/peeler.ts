@@ -5,9 +5,9 @@
  * part in symbol 0, so all are found when symbol 0 is empty.
  *
  * Symbols with small numbers are looked at last. Every sequence meets symbol 0 and most meet the
- * next ones, so there a wrong id is held up by its check alone, and each id that is taken out gives
- * it another chance. With checks of 12 bits and 300 differences, 1.7 % of the sessions failed
- * before we did so, and 0.4 % since.
+ * next ones, so there only its check can stop a wrong id, and each id that is taken out gives it
+ * another chance. With checks of 12 bits and 300 differences, 1.7 % of the sessions failed before
+ * we did so, and 0.4 % since.
  *
  * Untrusted symbols can hold anything, ids that appear again and again as well. There cannot be
  * more ids than symbols, so the peeler stops there and says that it is `stuck`. A wrong guess (16
