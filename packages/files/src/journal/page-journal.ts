@@ -74,8 +74,8 @@ export function writePages(changes: PageChanges): Written {
 }
 
 /**
- * Does the same step by step, for tests that stop in between, as a crash would. Each value names
- * the step that was just done.
+ * Writes the changes step by step, for tests that stop in between, as a crash would. Each value
+ * names the step that was just done.
  */
 export function* writeSteps(changes: PageChanges): Generator<string, Written> {
   const { place, descriptor, length } = changes;

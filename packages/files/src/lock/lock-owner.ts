@@ -2,10 +2,10 @@
  * Reads and composes the contents of a lock, which name its owner. A lock has one of two forms:
  *
  * - **full**: a file with a JSON object: process, beginning, boot, namespace, host, socket, token,
- *   and whether the owner gives signs of life. Versions 0.1.0 of the cache wrote the same without
+ *   and whether the owner gives signs of life. Version 0.1.0 of the cache wrote the same without
  *   `host` and `signs`.
  * - **short**: `PID BEGINNING HOST/NAMESPACE TOKEN`, about 50 bytes, as the target of a symbolic
- *   link that leads nowhere, or as a file. Versions 0.1.0 of the command wrote nothing else. It is
+ *   link that leads nowhere, or as a file. Version 0.1.0 of the command wrote nothing else. It is
  *   still written for single files where the full form is impossible: on a full disk, because file
  *   systems keep such a short link without taking room for it, and on file systems without hard
  *   links.

@@ -16,15 +16,15 @@
  * A killed process leaves its lock behind. A lock is stale if its owner is gone
  * (owner-liveness.ts). Two claimants that find the same stale lock must not both remove it, or the
  * second removes the lock that the first has just made. So a claimant removes it only while it
- * holds another lock, `…-stale`, and after another look. That one is a lock like any other: if its
+ * holds a second lock, `…-stale`, and has looked again. The second lock is like any other: if its
  * owner is killed, it is removed in the same way.
  *
  * A lock held by this process itself counts as well: two stores in two threads would be as wrong as
  * two processes.
  *
- * Where it breaks down: other programs ignore the lock. And between two machines, an owner of a
- * folder that hangs for half a minute and then continues writes for up to 5 s at the same time as
- * the next owner. docs/notes/locks.md has the alternatives that we refused.
+ * Where it breaks down: other programs ignore the lock. And between two machines, if the owner of a
+ * folder hangs for half a minute and then goes on, it and the next owner both write for up to 5 s.
+ * docs/notes/locks.md has the alternatives that we refused.
  */
 
 import { closeSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
@@ -100,8 +100,8 @@ export async function claimLock(place: LockPlace, options: ClaimOptions): Promis
 const TOKEN = /^[0-9a-f]{16}$/;
 const ATTEMPTS = 20;
 /**
- * A lock that cannot be understood is being written at this moment, or was damaged when the machine
- * went down.
+ * A lock that cannot be understood counts as stale if it does not change for this time. Either it
+ * is being written at this moment, or it was damaged when the machine went down.
  */
 const DAMAGED_MS = 1000;
 /** An unfinished lock lives for some milliseconds. */

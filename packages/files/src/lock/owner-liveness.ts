@@ -23,7 +23,8 @@
  * macOS and the BSDs do not tell when a process began, so rule 1 cannot see that a number was
  * reused, and a socket with a full queue refuses connections as a closed one does. There an owner
  * that gives no signs, whose event loop may be blocked, counts as alive as long as its number
- * exists. Windows has no sockets in folders, and the same holds for every owner.
+ * exists. Windows has no sockets in folders, so there every owner counts as alive as long as its
+ * number exists.
  */
 
 import { hostname } from 'node:os';
