@@ -3,11 +3,11 @@
  * are equal. Nothing is allocated for an event except the closure of its caller: the fields lie in
  * typed arrays, and the slots of events that are over are used again.
  *
- * Why this variant. A heap of four children per node is half as deep as a binary one, and its keys
- * lie beside each other, so a step down reads one cache line. Times and orders move within the heap
- * itself; the other fields stay in the slab. `npm --prefix bench run bench:engine` measures it.
- * A calendar queue would be faster for equal spacings, and slower for timeouts of ten seconds
- * beside deliveries of one millisecond, which is what systems set.
+ * Why this variant. A heap of four children per node is half as deep as a binary one, and the keys
+ * of the four lie side by side, so a step down reads one cache line. Times and orders move within
+ * the heap itself; the other fields stay in the slab. `npm --prefix bench run bench:engine`
+ * measures it. A calendar queue would be faster for equal spacings, and slower for timeouts of ten
+ * seconds beside deliveries of one millisecond, which is what systems set.
  *
  * Orders are 64-bit floats. A 32-bit counter would wrap after 4.3 billion events, about 40 minutes
  * of a fast run, and then change the order of ties without an error.
@@ -104,7 +104,10 @@ export class EventHeap {
     if (this.#cancelled > SMALLEST_REBUILD && 2 * this.#cancelled > this.#size) this.#rebuild();
   }
 
-  /** Cancels all events of an owner, in time for all events that wait. */
+  /**
+   * Cancels all events of an owner. It takes time proportional to the number of all events that
+   * wait.
+   */
   cancelOwner(owner: number): void {
     for (let slot = 0; slot < this.#runs.length; slot++)
       if (this.#stamps[slot] !== FREE && this.#owners[slot] === owner) this.cancel(slot, this.#stamps[slot]);

@@ -84,7 +84,7 @@ export class Simulation {
   readonly #seal = new Seal();
   /** Node number 0 is the world. */
   readonly #nodes: (NodeEntry | null)[] = [null];
-  /** Stand for the ids in the hash. */
+  /** Numbers that stand for the ids of the nodes in the hash. */
   readonly #idHashes = [0];
   /** The node and the kind of the event that runs. */
   #running = 0;
@@ -214,8 +214,8 @@ export class Simulation {
           throw this.#failed(error);
         }
       }
-      // Rejections that no code handles are reported in this turn. There is none after an error:
-      // with an endless chain of promises it would never come.
+      // Rejections that no code handles are reported in this turn. After an error there is no turn,
+      // because an endless chain of promises would never let it come.
       await this.#turn();
       if (this.#eventCount >= lastEvent) return 'events';
     }
@@ -245,7 +245,7 @@ export class Simulation {
   }
 
   async #endAt(untilMs: number): Promise<RunEnd> {
-    // By turns, every event has had one.
+    // With `settle: 'turn'`, the last event has already had its turn.
     if (!this.#turns) await this.#turn();
     if (untilMs === Infinity) return 'idle';
     this.#elapsedMs = Math.max(this.#elapsedMs, untilMs);

@@ -61,7 +61,10 @@ export class SimNetwork {
     this.silenceMs = MISSED_HEARTBEATS * heartbeatMs;
   }
 
-  /** Adds a node. Its address is free, also after an earlier node there has closed or crashed. */
+  /**
+   * Adds a node. Its address must be free, as it is once an earlier node there has closed or
+   * crashed.
+   */
   join({ id, address = `sim:${id}`, peers, group }: SimNodeOptions): SimTransport {
     if (this.#nodes.has(address))
       throw new RangeError(`Cannot join the network: expected a free address, got ${address}`);
@@ -197,7 +200,10 @@ export class SimNetwork {
     return this.#cuts.size > 0 && this.#cuts.has(pairOf(a, b));
   }
 
-  /** The time of a message where all take the same. It does not overtake earlier ones. */
+  /**
+   * The delay of a message if all links have the same conditions. It does not let the message
+   * overtake earlier ones.
+   */
   #plainDelayMs(): number {
     return Math.max(this.#conditions.delayMs, this.#settledMs - this.simulation.elapsedMs);
   }
