@@ -6,7 +6,7 @@
  * otherwise it says how many more to ask for at least, and nothing has changed. With 2 % more
  * symbols than blocks it succeeds in more than 99 of 100 cases at 1,000 to 4,000 blocks.
  *
- * The sums, for n symbols, in four steps on the symbols' own slots:
+ * The sums are made in four steps, in the slots of the symbols themselves:
  *
  *  1. each peeled block gets the other peeled blocks of its symbol, in order;
  *  2. the same for the symbols of the dense part;
@@ -30,7 +30,10 @@ import { type BlockKernel, makeBlocks } from './kernel/make-blocks.ts';
 import type { SymbolCode } from './symbol-code.ts';
 import { type Reception, SymbolLedger } from './symbol-ledger.ts';
 
-/** More inactive blocks than this are a lack of symbols. The dense part is their square in bits. */
+/**
+ * If more blocks than this are inactive, symbols are lacking. The dense part has their square in
+ * bits.
+ */
 const MOST_INACTIVE = 2048;
 
 export interface SymbolDecoderOptions {
@@ -229,7 +232,7 @@ export class SymbolDecoder {
     for (const row of checkRows) if (!isZero(this.#memory.slot(slots[row]))) this.#contradictions++;
   }
 
-  /** A free slot. `spare` slots beyond the limit serve for a moment. */
+  /** A free slot. `spare` slots beyond the limit are allowed, for slots that are freed at once. */
   #takeSlot(spare = 0): number {
     const free = this.#free.pop();
     if (free !== undefined) return free;

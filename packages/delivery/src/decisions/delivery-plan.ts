@@ -1,7 +1,7 @@
 /**
- * The choice of the next request: which block, and from whom. Sources and what they have come in,
- * requests come out. There is no clock, no randomness and no I/O here, so tests and simulations run
- * the code of production. docs/spec/delivery.md has the rules.
+ * Chooses the next request: which block, and from which source. The caller passes in the sources
+ * and their blocks, and gets requests. There is no clock, no randomness and no I/O here, so tests
+ * and simulations run the code of production. docs/spec/delivery.md has the rules.
  *
  * - Blocks that peers have: rarest first. Random order would leave the last blocks with one holder.
  * - Blocks that no peer has: only their owner asks the origin. Random choice would make 20 nodes
@@ -19,7 +19,10 @@ import { ownerScore } from './owner-score.ts';
 export const ORIGIN = 'origin';
 
 export interface PlanLimits {
-  /** Requests under way: in all, at one peer, at the origin, and there without any peer. */
+  /**
+   * Limits of the requests under way: in all, at one peer, at the origin, and at the origin while
+   * there are no peers.
+   */
   readonly inFlight: number;
   readonly perPeer: number;
   readonly atOrigin: number;
@@ -29,7 +32,7 @@ export interface PlanLimits {
   /** Age after which a second source may be asked for a block, and after which the origin may. */
   readonly slowMs: number;
   readonly slowForOriginMs: number;
-  /** Age after which the word of a peer that it fetches a block no longer counts. */
+  /** Age after which a peer's message that it fetches a block no longer counts. */
   readonly fetchingMs: number;
   readonly firstRestMs: number;
   readonly longestRestMs: number;
@@ -235,7 +238,10 @@ export class DeliveryPlan {
     return others;
   }
 
-  /** A request ended without its block: 'busy' for `restMs`, or by a failure. */
+  /**
+   * A request ended without its block: the source is busy for `busyMs`, or it failed if that is
+   * null.
+   */
   failed(source: string, block: number, now: number, busyMs: number | null = null): void {
     if (this.#underWay.get(block)?.has(source) !== true) return;
     this.#end(source, block);

@@ -305,7 +305,10 @@ export class FetchJob implements SharedFile {
     return isOriginKnown && this.#group.all.every(({ link }) => link.hasTried);
   }
 
-  /** The size of the file without a list: the origin's, or the one that most such peers say. */
+  /**
+   * The size of the file if there is no list of blocks: the size that the origin says, or the one
+   * that most peers without a list say.
+   */
   #openSize(): number | null {
     if (this.#originSize !== null) return this.#originSize;
     const votes = new Map<number, number>();

@@ -7,15 +7,15 @@
  * The system holds `factor` times as many different symbols as the content has blocks: 1.1 in a
  * compact system, where nearly every symbol is needed, and 1.5 in a stretched one. Receiver and
  * partial senders hold x symbols each. A share c of every sender's symbols is held by the receiver
- * as well. The others are all that the receiver lacks, so x = factor blocks / (2 - c), and the
- * partial senders have the same symbols to offer. That is the hardest case for senders that do not
- * coordinate.
+ * as well. The other symbols of a partial sender are exactly those that the receiver lacks, so x =
+ * factor · blocks / (2 - c), and all partial senders offer the same symbols. That is the hardest
+ * case for senders that do not coordinate.
  *
  * The four strategies:
  *
  *  - `random`: a symbol of its own, drawn with replacement;
- *  - `random-filter`: one after the other, in random order, those that a Bloom filter of the
- *    receiver does not have, made once at the start; then as `random`;
+ *  - `random-filter`: the symbols that are not in a Bloom filter of the receiver, one after the
+ *    other in random order; then as `random`. The filter is made once at the start;
  *  - `recode`: a sum of as many random symbols as fits the containment, which the receiver
  *    estimates by the sender's min-wise sketch and reports now and then;
  *  - `recode-filter`: the same among the symbols that the filter does not have.

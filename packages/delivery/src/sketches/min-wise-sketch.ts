@@ -5,15 +5,16 @@
  * it before anything else, and the other side sees whether the peer is worth asking.
  *
  * There are two estimates. Two sketches agree in a place with a probability equal to the
- * resemblance of the sets, so the share of equal places has variance r(1 - r)/128. A side that
+ * resemblance r of the sets, so the share of equal places has variance r(1 - r)/128. A side that
  * holds its own set does better: the permutations are invertible, so each minimum names a random
  * element of the peer's set, and the share of these that the side holds estimates the containment c
  * with variance c(1 - c)/128. The standard deviation is 4.4 % at most.
  *
  * The permutations are Feistel networks of three rounds over the two halves of the hash. A table of
- * linear functions modulo a prime would need products of 128 bits. A bottom-k sketch takes one hash
- * per key and not 128, but its places are not independent; 4,000 keys take some milliseconds here,
- * and a sketch is kept while keys come in. Keys cannot be taken out.
+ * linear functions modulo a prime would need products of 128 bits. A bottom-k sketch would take one
+ * hash per key and not 128, but its places are not independent. The time does not matter: 4,000
+ * keys take some milliseconds here, and a sketch is updated as keys come in. Keys cannot be taken
+ * out.
  *
  * A peer can lie about its set. The estimates are a hint, and choose only whom to ask first.
  */

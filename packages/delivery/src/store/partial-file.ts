@@ -2,8 +2,8 @@
  * A file that is being fetched: its bytes in `NAME.bloomery-part`, and beside it a journal of the
  * blocks that are there, `NAME.bloomery-part.blocks`. A block is written first and recorded then,
  * so a killed process leaves no record without its block. A power failure may, and so every
- * recorded block is read and compared with its recorded hash when the file is opened again (about
- * a second per GiB). We refused to flush each block to the disk: it would make the disk wait
+ * recorded block is read and compared with its recorded hash when the file is opened again (about a
+ * second per GiB). We refused to flush each block to the disk: the process would wait for the disk
  * hundreds of times to save that second.
  *
  *     journal   BLMJ, version (1), 3 zero bytes, size (8), digest (32); then records of 40 bytes:
