@@ -21,8 +21,8 @@ export interface Candidate {
 }
 
 export class Candidates {
-  // Slightly below the threshold: in a merge, the bars of two totals, each rounded, must not exceed
-  // the bar of their sum.
+  // Slightly below the threshold, because of rounding: in a merge, the sum of the bars of two
+  // totals must not exceed the bar of the sum of the totals.
   readonly #share: number;
   readonly #records = new Map<string, Candidate>();
   #limit = LEAST_LIMIT;

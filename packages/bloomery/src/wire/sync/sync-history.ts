@@ -76,8 +76,8 @@ export class ChangeHistory {
   }
 
   /**
-   * The same bits as their numbers, rising, up to the generation at the first step. Takes time for
-   * the changes, whatever the size of the summary.
+   * The numbers of the bits that differ between that generation and the present one at the first
+   * step, rising. Takes time for the changes, whatever the size of the summary.
    */
   *positionsSince(sequence: number): Steps<Float64Array> {
     const lists: Float64Array[] = [];
