@@ -46,8 +46,8 @@ export class FleetKeyring {
   }
 
   /**
-   * Replaces all secrets, and tells the listeners if they are others now. Throws if the list cannot
-   * be used.
+   * Replaces all secrets, and tells the listeners if the list has changed. Throws if the list
+   * cannot be used.
    */
   change(secrets: readonly Uint8Array[]): void {
     if (secrets.length === 0 || secrets.length > MOST_SECRETS)

@@ -45,7 +45,7 @@ interface Sent {
   readonly nonce: string;
 }
 
-/** Four connections to one neighbour wait for the next request. */
+/** At most four idle connections to a neighbour are kept for later requests. */
 const KEPT = { keepAlive: true, maxFreeSockets: 4, scheduling: 'lifo' } as const;
 
 export class PeerClient {

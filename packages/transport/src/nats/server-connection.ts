@@ -5,8 +5,8 @@
  * links of a node must be down from the first moment.
  *
  * A connection that says nothing is noticed by the client's pings after two of them, 10 to 15 s. It
- * is given up at that moment. The client would first wait until its last bytes are sent, which in
- * a partition takes until the kernel has sent them again: 29 s in one of 20 s.
+ * is given up at that moment. The client would first wait until its last bytes are sent. In a
+ * partition that takes until the kernel has sent them again: 29 s in a partition of 20 s.
  */
 
 import type { Cancel, Clock } from '../clock.ts';

@@ -88,7 +88,7 @@ export class FleetSubjects {
     return `${this.#root}.ask.${subjectToken(node)}.${life}.${subjectToken(topic)}`;
   }
 
-  /** No topic begins with a dash. */
+  /** The subject of greetings to a life of a node. No topic begins with a dash. */
   greet(node: string, life: string): string {
     return this.ask(node, life, '-');
   }

@@ -28,7 +28,7 @@ export interface LeaderBeatsOptions extends Omit<LeaderElectionOptions, 'selfId'
 /** The topic of beats. */
 const LEADER_TOPIC = 'group-leader';
 const BEAT_MS = 5000;
-/** A node that was not heard for so many beats is not seen. */
+/** A node that was not heard for this many beats does not count as seen. */
 const SEEN_BEATS = 3.5;
 const MOST_NAME = 255;
 /** The most bytes of a beat. The name in it may be written as escapes of six letters. */

@@ -73,7 +73,7 @@ export class MessageSequence {
     return { first, last: next - 1, isLong: this.#long.has(first) };
   }
 
-  /** The first numbers that are missing, at most so many. */
+  /** The first numbers that are missing, at most `most` of them. */
   missing(most: number): number[] {
     const numbers: number[] = [];
     for (let number = this.#delivered + 1; number <= this.#last && numbers.length < most; number++)
@@ -81,7 +81,10 @@ export class MessageSequence {
     return numbers;
   }
 
-  /** The first of them that fit into a datagram, so they were sent and did not come. */
+  /**
+   * Those of the numbers of `missing` whose messages fit into a datagram: they were sent and did
+   * not come.
+   */
   lost(most: number): number[] {
     return this.missing(most).filter((number) => !this.#long.has(number));
   }
