@@ -8,8 +8,9 @@
  * modulo 256, which tell any difference within a factor of two or so. In a session that saves round
  * trips, 64 bytes follow: all 256 counters modulo 4, which tell up to 220 differences within 9 %.
  *
- * We tried the numbers in the first symbols, which need no sketch of their own. They take four
- * steps of a sequence for each key instead of one addition, and tell less about small differences.
+ * We tried the numbers of ids in the first symbols instead, which would make the sketch
+ * superfluous. They take four steps of a sequence for each key instead of one addition, and tell
+ * less about small differences.
  */
 
 export const COUNTERS = 256;

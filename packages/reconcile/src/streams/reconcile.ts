@@ -21,11 +21,11 @@ export interface ReconcileOptions extends Omit<ResumableOptions, 'random'> {
   readonly random?: Uint8Array;
   /** Gives up: the promise rejects with its reason. */
   readonly signal?: AbortSignalLike | undefined;
-  /** Told after each message that was sent or received. */
+  /** Called after each message that was sent or received. */
   readonly onProgress?: (progress: ResumableProgress) => void;
   /**
-   * Told a token for `resume` before the promise rejects, for the initiator. It is not called if
-   * nothing had been received, or if the other side broke the rules.
+   * Called with a token for `resume` before the promise rejects, for the initiator. It is not
+   * called if nothing had been received, or if the other side broke the rules.
    */
   readonly onBroken?: (token: Uint8Array) => void;
 }

@@ -11,8 +11,8 @@
  * - 8 to 11 bytes: ids of 5 to 8 bytes, a check of 16 bits and the number modulo 256. Any number of
  *   differences.
  *
- * Peeling asks only whether a number is +1 or -1, and the estimate of the difference unwraps it. A
- * 64-bit id with a 32-bit check and a whole number would take 13 bytes.
+ * A number may be modulo 16: peeling asks only whether it is +1 or -1, and the estimate of the
+ * difference unwraps it. A 64-bit id with a 32-bit check and a whole number would take 13 bytes.
  */
 
 /** The number of int32 of a cell in memory. */
@@ -44,7 +44,8 @@ export function encodeCells(cells: Int32Array, count: number, width: number): Ui
   const view = new DataView(bytes.buffer);
   const idBytes = idBytesOf(width);
   for (let i = 0, at = 0; i < CELL * count; i += CELL, at += width) {
-    // The tail overwrites a byte too many of a short id, and the number one of a long check.
+    // Some writes are a byte too long, and the next write covers that byte: the check covers the
+    // fourth byte of an id of 3, the number covers the second byte of a check of 12 bits.
     view.setInt32(at, cells[i]);
     for (let k = 4; k < idBytes; k++) bytes[at + k] = cells[i + 1] >>> (56 - 8 * k);
     const [check, number] = [cells[i + 2], cells[i + 3]];
@@ -61,7 +62,7 @@ export function encodeCells(cells: Int32Array, count: number, width: number): Ui
 export function subtractCells(own: Int32Array, theirs: Uint8Array, width: number): void {
   const view = new DataView(theirs.buffer, theirs.byteOffset, theirs.length);
   const idBytes = idBytesOf(width);
-  // An id of 3 bytes leaves the last one of its upper half to the tail.
+  // With an id of 3 bytes, the fourth byte belongs to the tail.
   const high = idBytes < 4 ? -256 : -1;
   const mask = checkMask(width);
   const spare = 32 - countBits(width);
