@@ -3,9 +3,9 @@
  *
  * `.NAME.PID-NAMESPACE-TOKEN.bloomery-tmp`: a process number means nothing in another PID
  * namespace, and the first processes of two containers often have the same one. With the number
- * alone (`.NAME.PID.bloomery-tmp`, version 0.1.0) a process could remove the file of another
- * container while it was being written, and that container would then rename the new, unfinished
- * file of the same name into place.
+ * alone (`.NAME.PID.bloomery-tmp`, version 0.1.0) a process could remove the file that another
+ * container was writing, and begin its own under the same name. The other container would then
+ * rename that unfinished file into place.
  */
 
 import { randomBytes } from 'node:crypto';

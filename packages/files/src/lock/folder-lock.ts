@@ -8,7 +8,7 @@
  * token in the lock, and `lost` is called.
  *
  * After kill -9 the next owner does not wait, even in another container. It waits only after a
- * reboot of less than 30 s, or where it must rely on signs of life.
+ * reboot that took less than 30 s, or where it must rely on signs of life.
  */
 
 import { closeSync, openSync, readFile, write } from 'node:fs';
