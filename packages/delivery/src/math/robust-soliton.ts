@@ -11,12 +11,12 @@
  *
  * Peeling alone would need a ripple that never dies, which costs about 10 % more symbols than
  * blocks. With inactivation only two things matter: that every block is in some symbol, which fails
- * for about k exp(-mean degree) blocks, and that few columns are inactivated. The latter wants a
- * small c, as a small R leaves fewer symbols of low degree that say the same. With 4,000 blocks and
- * 1.5 % more symbols, delta = 0.002 gives 188 inactive columns at c = 0.03, 52 at c = 0.01. But
- * with 1,000 blocks, 1 % more symbols fail in 7 % of the cases at c = 0.01, in 1 % at c = 0.015. So
- * we take c = 0.015 and delta = 0.002: mean degrees of 13.6 to 15.3 for 1,000 to 4,000 blocks.
- * bench/results/delivery-codes.md has the failures.
+ * for about k exp(-mean degree) blocks, and that few columns are inactivated. For few inactive
+ * columns c should be small: with a small R there are fewer symbols of low degree, which often
+ * repeat each other. With 4,000 blocks and 1.5 % more symbols, delta = 0.002 gives 188 inactive
+ * columns at c = 0.03, 52 at c = 0.01. But with 1,000 blocks, 1 % more symbols fail in 7 % of the
+ * cases at c = 0.01, in 1 % at c = 0.015. So we take c = 0.015 and delta = 0.002: mean degrees of
+ * 13.6 to 15.3 for 1,000 to 4,000 blocks. bench/results/delivery-codes.md has the failures.
  */
 
 import { naturalLog } from './natural-log.ts';

@@ -107,7 +107,7 @@ async function runScenario<P>(
   try {
     const lastGood = await runChecked(scenario, world, checkEvery, signal);
     if (lastGood !== null) {
-      // The same way again, and then slowly.
+      // Repeats the run up to the last good check, then checks after every event.
       const slow = await replay(scenario, { seed, event: lastGood, faults });
       await runChecked(scenario, slow, 1, signal);
       const problem = scenario.invariant?.(slow) ?? scenario.invariant?.(world) ?? '';

@@ -1,6 +1,6 @@
 /**
  * A machine in a simulated network, and the program that runs on it: started, crashed and started
- * again. What a crash leaves is the disk, unless it takes that as well.
+ * again. A crash leaves the disk, unless `losesDisk` says otherwise.
  *
  * A crash is sudden. The program's timers, requests and deliveries never run again, and a promise
  * that one of its functions awaits stays open, so no code of a dead program touches the disk that

@@ -1,9 +1,10 @@
 /**
- * The link of one node to one neighbour in a SimNetwork: it connects, tries again with growing
- * pauses, and is lost at a close at once and at silence after three heartbeats.
+ * The link of one node to one neighbour in a SimNetwork. It connects, and tries again with growing
+ * pauses. It is lost at once if the neighbour closes, and after three heartbeats if the neighbour
+ * is silent.
  *
- * A fleet has a million of them, so a link holds few fields: what it shares with the other links of
- * its node is asked of the node.
+ * A fleet has a million of them, so a link holds few fields. It asks its node for everything that
+ * the links of the node share.
  */
 
 import type { Cancel, Subscription } from '@bloomery/transport';
@@ -60,7 +61,7 @@ export class SimLink {
     };
   }
 
-  /** Carries a message of the node that this link is connected to to the subscriptions. */
+  /** Carries a message from the node at the other end to the subscriptions. */
   carry(topic: string, message: Uint8Array): void {
     const connection = this.#connection;
     this.#network.carry(this.to, this.from, this.clock, message, (bytes) =>
@@ -69,8 +70,9 @@ export class SimLink {
   }
 
   /**
-   * Gives a message to the subscriptions, unless the link was lost since it was sent. The message
-   * was sent when `lastConnection` was the last one of this link, or of the network.
+   * Gives a message to the subscriptions, unless the link was lost since it was sent.
+   * `lastConnection` is the number of the last connection of this link, or of the network, at the
+   * time of sending.
    */
   deliver(topic: string, message: Uint8Array, lastConnection: number): void {
     if (this.#node !== null && this.#connection <= lastConnection)
