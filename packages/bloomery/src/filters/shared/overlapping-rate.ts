@@ -8,10 +8,10 @@
  * err together less often than independent filters would, and 1 - Π(1-p) is too low: by 2.7 % of
  * the rate at 0.5, and by less than 0.1 % at 0.05.
  *
- * The rates p of the stages are known from their ones. The chain errs with Σp minus the mean of
- * (number of stages that err) - 1, where it is positive. We measure that mean with 65,536 fixed
- * hashes, which leaves an error of 0.3 % of the rate at 0.5. Where Σp is below 0.02 the whole
- * correction is below 1 %, and the product is taken.
+ * The rates p of the stages are known from their ones. The rate of the chain is Σp minus the mean
+ * of e - 1, where e is the number of stages that err, and e - 1 counts as 0 if no stage errs. We
+ * measure that mean with 65,536 fixed hashes, which leaves an error of 0.3 % of the rate at 0.5.
+ * Where Σp is below 0.02 the whole correction is below 1 %, and the product is taken.
  */
 
 import type { HashScheme } from '../../hashing/hash-scheme.ts';

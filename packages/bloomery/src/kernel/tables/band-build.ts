@@ -25,7 +25,8 @@ export function buildBand(
   width: number,
   columnsOf: (n: number, attempt: number) => number,
 ): FuseTable | null {
-  // Most sets that are too large are found without sorting: their hashes end in many ways.
+  // Most sets that are too large are found without sorting: their hashes have too many different
+  // endings.
   const endings = new Uint8Array(hashes.length > 2 * BAND_KEYS ? 1 << 17 : 0);
   let different = 0;
   for (let i = 0; i < hashes.length && endings.length > 0; i += 2) {

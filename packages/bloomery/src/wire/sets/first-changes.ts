@@ -1,7 +1,7 @@
 /**
- * The first part of some changes, whose delta fits into so many bytes. A network with datagrams
- * loses a long message with any of its parts, so a publisher sends several generations instead,
- * each of which can be applied when it has come.
+ * The first part of some changes, as large as its delta may be for a given number of bytes. A
+ * network with datagrams loses a long message with any of its parts, so a publisher sends several
+ * generations instead, each of which can be applied when it has come.
  *
  * The parts are runs of the sorted positions. A part of 1/p of the changes costs up to log2 p bits
  * more per change than the whole would: 2,000 changes of a set of 100,000 positions take 2,868

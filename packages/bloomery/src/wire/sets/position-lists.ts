@@ -76,5 +76,8 @@ export function* listOf(bytes: Uint8Array, count: number): Steps<Float64Array> {
   return positions;
 }
 
-/** Positions that are compared in one step; that is faster than everything else that is done. */
+/**
+ * Positions that are compared in one step. Comparing takes less time than any other work on a
+ * position.
+ */
 const LOOKED_AT = 8 * STEP;

@@ -6,7 +6,7 @@
  * A hash that goes may have been told before, or not yet, or never. So the hashes that were told
  * are remembered, all 64 bits of them: a wrong guess would take the position away from another key,
  * and subscribers would answer a false "no". They lie in 256 maps, because a single map with a
- * million entries stood still for 250 ms when it grew (on a busy machine). That takes 45 to
+ * million entries held the event loop for 250 ms when it grew (on a busy machine). That takes 45 to
  * 65 bytes per hash until the set is built.
  */
 
