@@ -1,7 +1,7 @@
 /**
  * Signatures of what a node answers: of one answer, and of each frame of a stream. The key of each
- * follows from the nonce of the request, which is new for every request, so what was recorded
- * earlier is not accepted again.
+ * follows from the nonce of the request, which is new for every request, so a recorded answer is
+ * not accepted again.
  *
  * A frame's mac covers its number in the stream, so frames cannot be left out, repeated or moved.
  * It covers the payload by its SHA-256, which a publisher computes once for all subscribers: with

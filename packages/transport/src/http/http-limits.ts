@@ -32,7 +32,7 @@ export const HTTP_LIMITS: HttpLimits = {
   heartbeatMs: 5000,
   helloMs: 5000,
   firstPauseMs: 250,
-  // After a partition, everyone should be current within two heartbeats.
+  // After a partition, all nodes should be current within two heartbeats.
   longestPauseMs: 5000,
   failuresBeforePull: 3,
   pullMs: 1000,

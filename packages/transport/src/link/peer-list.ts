@@ -72,7 +72,7 @@ export class PeerList {
     return peer;
   }
 
-  /** Enters what is known of a neighbour, and tells the listeners of changes but those of `why`. */
+  /** Enters the state of a neighbour. Tells the listeners, unless only `why` has changed. */
   set(address: string, { state, why, id, keys, group }: PeerChange): void {
     const before = this.#peers.get(address);
     if (before === undefined) return;

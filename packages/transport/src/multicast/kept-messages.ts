@@ -8,8 +8,9 @@
  * it for itself.
  *
  * The last message of a topic is always kept. Others are kept while they are among the last 256 of
- * their topic and have at most 1 MiB together. `RecentMessages` of the HTTP adapter has one number
- * for all topics; here each topic has its own, because a receiver does not repair other topics.
+ * their topic and have at most 1 MiB together. `RecentMessages` of the HTTP adapter numbers the
+ * messages of all topics together. Here each topic has numbers of its own, because a receiver does
+ * not repair topics that it does not follow.
  */
 
 import type { Clock } from '../clock.ts';

@@ -13,7 +13,9 @@ import { isGroupName, isTopic } from '../transport.ts';
 export interface Presence {
   /** The URL of the peer port as other nodes reach it, or null if the node only asks. */
   readonly address: string | null;
-  /** Start of this life by the sender's clock. Of two nodes at one address the later one counts. */
+  /**
+   * Start of this life by the sender's clock. If two nodes have one address, the later one counts.
+   */
   readonly born: number;
   readonly heartbeatMs: number;
   /** The ids of the secrets that the sender accepts now. */

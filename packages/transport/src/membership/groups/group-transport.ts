@@ -5,11 +5,12 @@
  * another group finds no service. A fleet of 256 nodes in groups of 32 has 31 summaries at each
  * node instead of 255.
  *
- * Nodes without a group are a group among themselves, with the plain names of topics. So a fleet in
- * which some nodes are in groups and others are not works: these two kinds exchange no summaries.
+ * Nodes without a group are a group among themselves, with the plain names of topics. So a fleet
+ * may have nodes in groups and nodes without a group. Nodes of these two kinds exchange no
+ * summaries.
  *
- * A node that starts again in another group is gone from this view, and comes into that of the
- * other.
+ * A node that starts again in another group leaves this view, and enters the view of the other
+ * group.
  */
 
 import type { Cancel } from '../../clock.ts';
