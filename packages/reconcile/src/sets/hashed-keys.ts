@@ -79,9 +79,9 @@ const MOST_PROBES = 32;
 /**
  * The places of keys that occur earlier as well.
  *
- * An initiator knows the salt of its first attempt beforehand. It can have had keys added to our
- * set whose hashes all begin alike, and each of them would look through all the others. So there is
- * a slower way that does not depend on hashes.
+ * An initiator knows the salt of its first attempt beforehand. So a hostile one may have brought
+ * keys into our set whose hashes all begin alike, and each of them would look through all the
+ * others. For such sets there is a slower way that does not depend on hashes.
  */
 function repeatedPlaces(words: Int32Array, source: KeySource): Set<number> {
   const repeated = new Set<number>();
