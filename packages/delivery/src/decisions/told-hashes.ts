@@ -2,7 +2,7 @@
  * The hashes that peers tell for single blocks, when there is no list. A block from a peer must
  * have the hash that this peer told. Two hashes for one block are a dispute, which the origin
  * settles. The first node that vouched for a hash, as one that had the block from the origin, is
- * remembered, so that a wrong file at the end leads to those who lied.
+ * remembered, so that a wrong file at the end leads to the nodes that lied.
  */
 
 interface Told {
@@ -55,7 +55,10 @@ export class ToldHashes {
     return liars;
   }
 
-  /** Forgets a peer that is banned. One that left stays, because its blocks are still about. */
+  /**
+   * Forgets a peer that is banned. A peer that left is remembered, because its blocks are still in
+   * use.
+   */
   forget(peer: string): void {
     for (const { byHash } of this.#blocks.values())
       for (const [hash, { peers, vouchers }] of byHash) {

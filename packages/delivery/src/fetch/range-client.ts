@@ -12,8 +12,8 @@ import type { TokenBucket } from '../serve/token-bucket.ts';
 export class RangeProblem extends Error {
   override readonly name = 'RangeProblem';
   /**
-   * `busy`: later; `lacks`: the source does not have it; `broken`: no or no whole answer;
-   * `against`: an answer that the protocol does not allow.
+   * `busy`: the source may be asked later; `lacks`: it does not have the range; `broken`: no
+   * answer, or an incomplete one; `against`: an answer that the protocol does not allow.
    */
   readonly kind: 'busy' | 'lacks' | 'broken' | 'against';
   readonly busyMs: number;
@@ -34,7 +34,7 @@ export interface RangeClientOptions {
   readonly connections: number;
   /** The limit of all downloads together. */
   readonly bucket: TokenBucket | null;
-  /** Told of all bytes that come, whatever becomes of them. */
+  /** Called with the number of bytes whenever some come, even if they are dropped later. */
   readonly came: (bytes: number) => void;
 }
 
@@ -65,7 +65,7 @@ export class RangeClient {
     return this.#agent;
   }
 
-  /** Bytes `start` to `start + length` of what is at a URL. Throws a RangeProblem. */
+  /** Bytes `start` to `start + length` of the file at a URL. Throws a RangeProblem. */
   async range(url: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(this.#options.rangeMs)]);
     try {

@@ -2,8 +2,8 @@
  * The HTTP server of blocks: files that are whole, and files that are being fetched. It answers for
  * the digests that were shared with it and for no other. docs/spec/delivery.md has the requests.
  *
- * Anyone who reaches the port may ask. The server hands out what the file is, never takes anything
- * in, and has limits on connections, on answers at one time and on bytes per second.
+ * Any client that reaches the port may ask. The server only hands out files and takes nothing in.
+ * It has limits on connections, on answers at one time and on bytes per second.
  */
 
 import { once } from 'node:events';

@@ -56,7 +56,7 @@ export function writeStateMessage(message: StateMessage): Uint8Array {
   return bytes;
 }
 
-/** The most bytes of the rest of a message of this type, for a file of so many blocks. */
+/** The most bytes of the rest of a message of this type, for a file of this many blocks. */
 export function mostMessageBytes(type: number, blocks: number): number {
   switch (TYPES[type - 1]) {
     case 'blocks':
