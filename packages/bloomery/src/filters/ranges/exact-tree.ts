@@ -1,8 +1,8 @@
 /**
  * The exact part of a range sketch: the counts of all dyadic intervals of the upper levels, as a
- * binary tree in one array. Node 1 is the whole universe, and the halves of node v are 2v and 2v +
- * 1. The 2^t leaves are the finest intervals that are counted exactly. Counts are doubles, exact up
- * to 2^53 - 1.
+ * binary tree in one array. Node 1 is the whole universe. Node v is divided into the nodes 2v and
+ * 2v+1. The 2^t leaves are the finest intervals that are counted exactly. Counts are doubles, exact
+ * up to 2^53 - 1.
  */
 
 import { viewOf } from '../../frames/envelope.ts';
