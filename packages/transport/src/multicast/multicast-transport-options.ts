@@ -31,7 +31,7 @@ export interface MulticastTransportOptions {
    */
   readonly certificates?: FleetCertificates | null | undefined;
   readonly limits?: Partial<MulticastLimits> | undefined;
-  /** Told what an operator should know. Default: nothing is told. */
+  /** Called with events that an operator should know. Default: none. */
   readonly event?: MulticastEvent | undefined;
   /** Opens the socket. Default: a real one. */
   readonly openSocket?: OpenMulticastSocket | undefined;

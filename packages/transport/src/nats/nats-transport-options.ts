@@ -24,6 +24,6 @@ export interface NatsTransportOptions {
   readonly peers?: readonly string[] | undefined;
   readonly clock?: Clock | undefined;
   readonly limits?: Partial<NatsLimits> | undefined;
-  /** Told what an operator should know. Default: nothing is told. */
+  /** Called with events that an operator should know. Default: none. */
   readonly event?: NatsEvent | undefined;
 }

@@ -1,8 +1,8 @@
 /**
  * The names that the certificate of a connection's other end gives to it. A certificate counts if
  * an authority of this node signed it and if it is valid now, which TLS has checked when the
- * connection began (`authorized`). Certificates without that give no names, so a caller that
- * forgets to ask for the reason still refuses.
+ * connection began (`authorized`). A certificate that does not count gives no names, so a caller
+ * that does not ask for the reason still refuses.
  */
 
 import type { Socket } from 'node:net';
