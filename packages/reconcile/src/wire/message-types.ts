@@ -1,6 +1,7 @@
 /**
  * The numbers by which messages and their flags are told apart, and sizes of fields. They stand in
- * a file that imports nothing, because bundlers put constants in place only from such files.
+ * a file that imports nothing, because bundlers replace a constant by its value only if it comes
+ * from such a file.
  */
 
 export const HELLO = 1;
