@@ -26,7 +26,7 @@ export interface SharedFile {
   /** Bytes of blocks that are there. */
   read(offset: number, length: number): Promise<Uint8Array>;
   watch(changed: () => void): Cancel;
-  /** Told the address of a node that follows this one, and so has a server of its own. */
+  /** Called with the address of a node that follows this one, and so has a server of its own. */
   follower?(address: string): void;
   /** Other nodes that have parts of the file, as far as they are known. */
   readonly others: readonly string[];
