@@ -22,7 +22,7 @@ export class LinkDirection {
 
   /**
    * Sends a message. Calls `arrive` for each arrival, with the bytes and the time until then.
-   * `late` turns a time on the way into that after which a slow receiver notices.
+   * `late` turns a time on the way into the time after which a slow receiver notices.
    */
   send(
     bytes: Uint8Array,
