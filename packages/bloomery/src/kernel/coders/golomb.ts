@@ -5,9 +5,10 @@
  * The gaps of independent bits are geometric, and for those Golomb's codes are the best that code
  * one gap at a time. A gap g (the zeros before a one) is written in two parts. The first is floor(g
  * / M) in unary: that many zeros and a one. The second is g mod M in truncated binary: with 2^b the
- * smallest power of two not below M and c = 2^b - M, a remainder below c takes b - 1 bits, the
- * others b: (remainder + c) >> 1 in b - 1 bits and then its last bit. Numbers are written least
- * significant bit first, and bits fill bytes from the least significant on, as in a filter.
+ * smallest power of two not below M and c = 2^b - M, a remainder below c takes b - 1 bits. The
+ * others take b bits: remainder + c without its last bit in b - 1 bits, and then that bit. Numbers
+ * are written least significant bit first, and bits fill bytes from the least significant on, as in
+ * a filter.
  *
  * M is about ln 2 / density. Rice's codes, where M is a power of two, save a multiplication and are
  * up to 1.7 % larger than the entropy where the best M lies between two powers. Golomb's codes stay

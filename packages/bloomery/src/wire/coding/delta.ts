@@ -1,8 +1,8 @@
 /**
  * The changes between two snapshots of a filter (Mitzenmacher, compressed IV). For Bloom filters
- * they are the XOR of the bits, which is sparse and so codes far below either of them. For the
- * other structures they are differences of counters, moved positions, and changed or added nested
- * filters (section-changes.ts).
+ * they are the XOR of the bits, which is sparse, so its code is far smaller than that of either
+ * snapshot. For the other structures they are differences of counters, moved positions, and changed
+ * or added nested filters (section-changes.ts).
  *
  *     0   4  magic 'BLMD' (42 4C 4D 44)
  *     4   1  version: 1
