@@ -8,8 +8,8 @@
  * compact system, where nearly every symbol is needed, and 1.5 in a stretched one. Receiver and
  * partial senders hold x symbols each. A share c of every sender's symbols is held by the receiver
  * as well. The other symbols of a partial sender are exactly those that the receiver lacks, so x =
- * factor · blocks / (2 - c), and all partial senders offer the same symbols. That is the hardest
- * case for senders that do not coordinate.
+ * factor · blocks / (2 - c), and all partial senders have the same new symbols to offer. That is
+ * the hardest case for senders that do not coordinate.
  *
  * The four strategies:
  *
