@@ -10,9 +10,9 @@
  * nodes that could not be reached.
  *
  * A message is missing if a later one comes, or if a beat names a higher number than the last one
- * that came. The subscriptions then hear `closed` and `open`, and catch up by a request. This also
- * covers messages that the server lost while it restarted. The server does not tell their
- * publisher.
+ * that came. The subscriptions then hear `closed` and `open`, and catch up by a request, unless the
+ * adapter repairs the gap (`repair`). This also covers messages that the server lost while it
+ * restarted. The server does not tell their publisher.
  *
  * If two lives of a node are heard, or two nodes at one address, the one that was born later
  * counts, as long as it beats. So a node that restarts is taken at once, and two nodes that were
