@@ -2,10 +2,10 @@
  * Symbols that peeling needs, and the number that a responder sends unasked.
  *
  * For d differences peeling takes 1 + 1.36·(d-1) + 1.1·√(d-1) symbols on average, with a standard
- * deviation of about √d: 1 for one, 1.7 per difference for 10, 1.46 for 100, 1.36 for 10,000.
- * The responder knows d only from an estimate. A session that is to save bytes gets too few symbols
- * at first and asks for the rest, because symbols that are not needed cannot be taken back.
- * A session that is to save round trips gets a quarter more than expected.
+ * deviation of about √d: 1 for one, 1.7 per difference for 10, 1.46 for 100, 1.36 for 10,000. The
+ * responder knows d only from an estimate. A session that is to save bytes gets too few symbols at
+ * first and asks for the rest, because symbols that are not needed cannot be taken back. A session
+ * that is to save round trips gets a quarter more than expected.
  *
  * Constants stand before the functions, because bundlers replace a constant by its value only in
  * code that follows it.
