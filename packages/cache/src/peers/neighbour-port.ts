@@ -67,8 +67,8 @@ export interface NeighbourPort {
    */
   plan(request: RequestHead, again?: boolean): NeighbourPlan | Promise<NeighbourPlan>;
   /**
-   * Asks the owner of the key. `lost` is the id of the node from which this node was receiving it,
-   * and no longer is. Null if the owner does not answer in time. It never rejects.
+   * Asks the owner of the key. `lost` is the id of a node that stopped sending the object to this
+   * node before its end, or null. Null if the owner does not answer in time. It never rejects.
    */
   askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null>;
   /** The neighbour with this id, or null if there is none, if it is down, or if it is this node. */
@@ -76,7 +76,9 @@ export interface NeighbourPort {
   report(report: NeighbourReport): void;
 }
 
-/** The word of an owner. Its claim is known there even if the answer did not come in time. */
+/**
+ * The answer of an owner. The owner knows that this node asked, even if its answer came too late.
+ */
 export interface OwnerWord {
   /** The id of the node that was asked. */
   readonly owner: string;
@@ -107,7 +109,7 @@ export interface NeighbourDirectory {
   report(report: NeighbourReport): void;
 }
 
-/** The end of a question: at the head, which is either the object or a refusal. */
+/** The outcome of a question, known when its head comes: the object or a refusal. */
 export type QuestionEnd = 'hit' | 'waits' | 'refused' | 'unusable' | 'late' | 'failed' | 'cancelled';
 
 /** The end of a body that a neighbour began to send. */
@@ -122,8 +124,8 @@ export type NeighbourReport =
    * `waits`: the neighbour waits for the origin, and this node for the neighbour. When that is
    * over, a second pair of `asked` and `answered` follows. `unusable`: an object that this request
    * cannot use (another variant, another version). `late`: no head within the deadline. `failed`:
-   * no connection, or bytes that are no answer of ours.
-   * `cancelled`: this node needed the answer no more.
+   * no connection, or bytes that are not an answer of our protocol. `cancelled`: this node no
+   * longer needed the answer.
    */
   | {
       readonly kind: 'answered';

@@ -26,10 +26,10 @@
  * A neighbour that waits for the origin itself says so (head-wait.ts). Then this search waits with
  * it, without the budget, up to the time that the origin has for its head: this node would have to
  * wait for the origin as well. It does not do so for the rest of a body. If that neighbour is lost,
- * the owner is asked again, and the search has its budget once more. The owner lets one of the
- * nodes that lost it fetch, and names that one to the others, which then wait with it. So a node
- * that dies before its head came costs one further fetch. Both waits together have the time of one,
- * and a second loss leads to the origin.
+ * the owner is asked again, and the search gets its budget a second time. Of the nodes that lost
+ * the neighbour, the owner lets one fetch and names it to the others, which then wait with it. So a
+ * node that dies before its head came costs one further fetch. Both waits together may take no
+ * longer than one. After a second loss the search goes to the origin.
  *
  * No neighbour is asked twice in a search, and a search puts at most six questions to neighbours:
  * two of the plan, two to nodes that refusals name (hops, counted together), and two to nodes that
@@ -164,7 +164,7 @@ export class NeighbourSearch<Ask extends SearchAsk> {
     const owners = isWithinGroup || rest !== null ? [] : beyond;
     this.#candidates = candidates === undefined ? null : new Set(candidates);
     // A candidate that is still receiving the object may be waiting for this node, through others.
-    // Only the owner of the key can tell, and names one that is not.
+    // Only the owner of the key knows, and names a node that is not waiting for this one.
     this.#steps = [
       ...asks.map((ask) => ({ ...ask, kind: 'stored' as const })),
       ...(holder === undefined || isWithinGroup || rest !== null

@@ -73,7 +73,7 @@ export interface NeighbourSourceOptions {
 
 type QuestionKind = ObjectAsk & { readonly isMiss: boolean };
 
-/** A question to one neighbour, of which a body can be read (neighbour-ask.ts). */
+/** A question to one neighbour, whose answer has a body to read (neighbour-ask.ts). */
 interface ObjectQuestion extends SearchAsk {
   readonly neighbour: Neighbour;
   listener: AskListener;

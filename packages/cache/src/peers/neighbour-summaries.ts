@@ -31,11 +31,11 @@ export interface SummaryPositions {
   readonly universe: number;
   readonly size: number;
   readonly byteLength: number;
-  /** Whether the set has a position, be it current or not. */
+  /** Whether the set has a position, whether or not the set is current. */
   hasPosition(position: number): boolean;
   /**
-   * All positions, rising. The set may change meanwhile: the iterator leaves out positions that
-   * come behind it, and `change` tells them.
+   * All positions, rising. The set may change meanwhile. The iterator leaves out positions that are
+   * added behind it; `change` reports those.
    */
   positions(): Iterable<number>;
 }
@@ -90,9 +90,9 @@ const LEAST_ROWS = 1024;
 const FOLDED_BITS = 3;
 const REBUILD_SHARE = 0.25;
 /**
- * Rows of a table that gets more columns in one go, in 0.8 ms. The columns of a larger one are
- * built again in slices: with 2^20 rows, which are 100,000 positions, copying took 6 to 16 ms at
- * once.
+ * The most rows of a table that is copied in one go when it gets more columns, which takes 0.8 ms.
+ * The columns of a larger table are rebuilt in slices: with 2^20 rows, which are 100,000 positions,
+ * copying took 6 to 16 ms at once.
  */
 const ROWS_COPIED_AT_ONCE = 2 ** 17;
 const SCHEME = /* @__PURE__ */ hashScheme();
@@ -301,7 +301,7 @@ export class NeighbourSummaries {
     }
   }
 
-  /** Builds a column again from its set. It is unsettled meanwhile, unless it lacks nothing. */
+  /** Rebuilds a column from its set. It is unsettled meanwhile, unless it lacks nothing. */
   #rebuild(place: Place, lacks = true): void {
     const own = this.#tables.get(place.universe)!;
     place.cancelRebuild?.();

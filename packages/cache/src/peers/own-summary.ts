@@ -5,9 +5,9 @@
  * transport, and answers neighbours that ask for what they missed.
  *
  * A heartbeat names the last state, so that a neighbour that missed a message notices. Two follow
- * each update, after 5 s and 10 s; without updates there is one every 30 s. We sent one every 5 s
- * first: in an idle fleet of 64 they were half of all messages, beside the signs of life of the
- * transport, and a node took 9 to 12 ms of CPU per second instead of 5.
+ * each update, after 5 s and 10 s; without updates there is one every 30 s. At first we sent one
+ * every 5 s. In an idle fleet of 64 they were half of all messages, although the transport sends
+ * signs of life of its own, and a node took 9 to 12 ms of CPU per second instead of 5.
  *
  * The incarnation is the time of the start in seconds. If a node is started twice within a second,
  * or its clock was set back, neighbours notice by the sum of the state and ask for it again.
@@ -63,8 +63,8 @@ export interface OwnSummaryOptions {
  * Generations that a delta can start from. A busy node publishes four per second, so these are 68
  * minutes: a neighbour that was away for that time gets what it missed, 1 to 3 bytes per change,
  * where the full state takes 1.2 for each object and a session of reconciliation 12 to 24 per
- * change (bench/results/catch-up.md). With 256, as the library has it, it was a minute. The
- * library bounds the bytes of all of them as well, by 1 MiB.
+ * change (bench/results/catch-up.md). With 256 generations, the library's default, it was a minute.
+ * The library bounds the bytes of all of them as well, by 1 MiB.
  */
 const HISTORY = 16_384;
 /** The universe of an empty node; it grows with the set. */
@@ -72,7 +72,7 @@ const FIRST_UNIVERSE = 2 ** 20;
 const HEARTBEAT_MS = 5000;
 /** Heartbeats after an update, in case that both the update and the first of them are lost. */
 const HEARTBEATS_AFTER_UPDATE = 2;
-/** Without updates, one heartbeat in so many is sent. */
+/** Without updates, one heartbeat in this many is sent. */
 const RESTING_HEARTBEATS = 6;
 /** Changes that come within this time are looked at together. */
 const GATHER_MS = 10;
@@ -166,7 +166,7 @@ export class OwnSummary {
     );
   }
 
-  /** Another number of neighbours. The universe follows at the next step. */
+  /** Sets the number of neighbours. The universe is adapted to it at the next step. */
   set neighbours(count: number) {
     this.#keeper.neighbours = count;
     this.#wakeAfter(GATHER_MS);
@@ -186,7 +186,7 @@ export class OwnSummary {
     return this.#publisher.universe;
   }
 
-  /** Bytes of the whole summary as it was sent last, or the size that it would have about. */
+  /** Bytes of the whole summary as it was last sent, or an estimate if it was never sent. */
   get fullBytes(): number {
     return this.#fullBytes ?? estimatedFullBytes(this.#publisher.size, this.#publisher.universe);
   }
@@ -350,7 +350,7 @@ export class OwnSummary {
   }
 }
 
-/** Whether a message of the session about the set, which has version 2, carries all of it. */
+/** Whether a message of the session about the set (version 2) carries the whole set. */
 function isFullState(message: Uint8Array): boolean {
   return readSyncMessage(message, 2).type === 'full';
 }

@@ -18,9 +18,10 @@
  *
  * While this node waits for bytes itself, it sends a beat every second (object-pieces.ts), so that
  * a reader can tell a slow origin from a node that is gone. If the fetch fails, the connection is
- * cut; the answer never ends regularly. A neighbour that takes no bytes for 10 s is cut as well,
- * and one with 16 questions under way gets no more. Questions that wait for a slow origin are not
- * among the 16, so that they do not keep a neighbour from what is stored; there may be 64 of them.
+ * cut; the answer never ends regularly. A neighbour that takes no bytes for 10 s is cut as well.
+ * One with 16 questions under way is refused further ones. Questions that wait for a slow origin
+ * are not among the 16, so that they do not keep a neighbour from what is stored; there may be 64
+ * of them.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -157,7 +158,7 @@ export class PeerEntry {
     });
   }
 
-  /** The question, or the secret that signed it if it is to be refused. */
+  /** Returns the question, or the secret that signed it if it is to be refused. */
   #read(
     req: IncomingMessage,
     res: ServerResponse,

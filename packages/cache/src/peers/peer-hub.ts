@@ -6,9 +6,9 @@
  * The decisions are pure and in other files (`decisions/`). This file gives them what they need to
  * know: the candidates of a key, the scores, the time, randomness.
  *
- * Neighbours come and go while the node runs, as the transport tells. With one that is gone go its
- * link and its columns of the table. Bad experience with it is remembered, so that it does not get
- * rid of that by leaving and joining again (left-scores.ts).
+ * Neighbours come and go while the node runs, as the transport tells. When one has left, its link
+ * and its columns of the table are dropped. Bad experience with it is remembered, so that it does
+ * not get rid of that by leaving and joining again (left-scores.ts).
  *
  * Owners. The owner of a key is the first in rendezvous order among the nodes that are up in this
  * node's view, itself included. Views may differ for a while. Then a key has two owners, and is
@@ -243,7 +243,7 @@ export class PeerHub implements NeighbourDirectory {
     }
   }
 
-  /** A look at the summaries for people. It counts nothing. The owner is the id of a node. */
+  /** A look at the summaries for people. It changes no counts. */
   look(hashes: readonly KeyedHash[]): KeyLook {
     const { groups } = this.#options;
     const now = this.#options.clock.monotonic();
@@ -281,7 +281,8 @@ export class PeerHub implements NeighbourDirectory {
   /** The neighbours; the caller knows where their addresses come from. */
   peerReports(): Omit<PeerReport, 'source' | 'dnsName'>[] {
     const now = this.#options.clock.monotonic();
-    // A link is told when its state changes. The reason changes more often, with each attempt.
+    // A link learns only of changes of its state. The reason changes more often, with each attempt,
+    // so it is read from the transport.
     const known = new Map(this.#options.transport.peers().map((peer) => [peer.address, peer]));
     const wallMs = this.#options.clock.now();
     return [...this.#links.values()].map((link) => {
@@ -331,7 +332,7 @@ export class PeerHub implements NeighbourDirectory {
     });
   }
 
-  /** Counts over all neighbours, also over those that are gone. */
+  /** Counts over all neighbours, including those that have left. */
   get totals(): NeighbourTotals {
     let totals = this.#gone;
     for (const link of this.#links.values()) totals = withLink(totals, link);
@@ -400,7 +401,7 @@ export class PeerHub implements NeighbourDirectory {
       });
   }
 
-  /** The neighbours of which a summary says "maybe", under whichever secret. */
+  /** The neighbours that have a summary which says "maybe", under any of their secrets. */
   #candidates(hashes: readonly KeyedHash[]): Set<HubLink> {
     const found = new Set<HubLink>();
     for (const hash of hashes)

@@ -42,7 +42,7 @@ export function untilOf(waitMs: number | null, now: number): number | null {
 export interface PeerReport {
   /** The URL of its peer port. */
   readonly address: string;
-  /** The place of the address: `settings`, `dns` and a name, `nats` or `multicast`. */
+  /** The source of the address: `settings`, `dns` and a name, `nats` or `multicast`. */
   readonly source: string;
   /** The name that the DNS has for it, or null. */
   readonly dnsName: string | null;
@@ -56,7 +56,7 @@ export interface PeerReport {
   readonly objects: number;
   /**
    * Name of the state of its summary that is held here, or null if there is none. It is current if
-   * the neighbour's own report has the same.
+   * the neighbour's own report names the same state.
    */
   readonly generation: string | null;
   /** Expected share of wrong "maybe" answers of this summary. */
@@ -91,7 +91,7 @@ export interface PeerReport {
   readonly group: string | null;
   /** Whether it leads that group, as far as this node knows. */
   readonly isLeader: boolean;
-  /** Time at which the summary that is held here was current last, in ms since 1970, or null. */
+  /** Time at which the summary that is held here was last current, in ms since 1970, or null. */
   readonly summaryAt: number | null;
   /** Bytes of its last full state and of its last delta, as they came; null before the first. */
   readonly fullBytes: number | null;
@@ -102,7 +102,7 @@ export interface PeerReport {
   readonly maskedUntil: number | null;
 }
 
-/** Counts over all neighbours since the start, also over those that are gone. */
+/** Counts over all neighbours since the start, including those that have left. */
 export interface NeighbourTotals {
   readonly summaryBytes: number;
   readonly trueHits: number;
@@ -137,7 +137,7 @@ export interface OwnSummaryReport {
   readonly generation: string;
   readonly updates: number;
   readonly bytesPublished: number;
-  /** Bytes of the whole summary as last sent, or as it would be sent about. */
+  /** Bytes of the whole summary as last sent, or an estimate if it was never sent. */
   readonly fullBytes: number;
   /** Bytes of the last delta, or null before the first. */
   readonly deltaBytes: number | null;
@@ -179,7 +179,7 @@ export interface GroupsReport extends Omit<GroupReport, 'up' | 'isOwner'> {
   /** Nodes of the fleet that are up and in no group. */
   readonly ungrouped: number;
   readonly others: readonly GroupReport[];
-  /** Questions for objects to nodes of other groups, and their ends. */
+  /** Questions for objects to nodes of other groups, and their outcomes. */
   readonly questions: number;
   readonly hits: number;
   readonly refused: number;
@@ -226,7 +226,7 @@ export interface SquidsReport {
   readonly squids: readonly PeerReport[];
 }
 
-/** The report of a node from those of its processes, each of which counts for itself. */
+/** Merges the reports of a node's processes, each of which keeps its own counts. */
 export function mergeSquids(reports: readonly SquidsReport[]): SquidsReport | null {
   const [first, ...others] = reports;
   return first === undefined ? null : others.reduce(mergeTwo, first);

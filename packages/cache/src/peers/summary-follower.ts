@@ -14,11 +14,11 @@
  * two secrets while the operator changes them, and is followed twice if this node knows both.
  *
  * Density. A summary that says "maybe" for more than half of all keys is refused, and asked for
- * again after a minute. It is worth less than a coin, and a neighbour that sends all ones would be
- * asked at each miss until it is no longer believed. The share is positions/universe, both counted
- * here and not told by the neighbour. An honest node stays below 2 %, and one with 16 million
- * objects at 21 % (decisions/summary-universe.ts). A neighbour that lies at a lower density costs
- * 20 round trips (decisions/peer-score.ts).
+ * again after a minute. For a non-member key, such a summary is wrong more often than a coin toss.
+ * A neighbour that sends all ones would be asked at each miss until it is no longer believed. The
+ * share is positions/universe, both counted here and not told by the neighbour. An honest node
+ * stays below 2 %, and one with 16 million objects at 21 % (decisions/summary-universe.ts). A
+ * neighbour that lies at a lower density costs 20 round trips (decisions/peer-score.ts).
  *
  * Memory. A summary for which there is no memory is dropped at once, and asked for again after a
  * minute. Messages wait for their turn in the sliced work; beyond 16 MiB of them, further ones are
@@ -136,7 +136,7 @@ export class SummaryFollower implements SummaryMember {
       : { epoch: Number(generation.epoch), sequence: generation.sequence };
   }
 
-  /** Takes a message of the neighbour, under whichever secret it is. */
+  /** Takes a message of the neighbour, under any of its secrets. */
   receive(bytes: Uint8Array): void {
     this.#receive(bytes, false);
   }
@@ -244,7 +244,7 @@ export class SummaryFollower implements SummaryMember {
     this.#parts.event('warn', 'summary-of-later-version', { peer: this.address });
   }
 
-  /** A request has come to its end, and brought something or not. */
+  /** Notes that a request has ended, and whether it brought something. */
   #asked(isUseful: boolean, longestMs = LONGEST_WAIT_MS): void {
     this.#isAsking = false;
     if (isUseful) {
@@ -267,7 +267,7 @@ export class SummaryFollower implements SummaryMember {
       publisherId: this.keyId,
       maxPositions,
       onChange: (change) => {
-        // A message that waited when the summary was dropped, or when the follower was closed.
+        // The message waited for its turn while the summary was dropped or the follower was closed.
         if (subscriber !== this.#subscriber || this.#isClosed) return;
         this.#lastChange = change.kind === 'reset' ? 'reset' : 'delta';
         if (subscriber.size > MOST_DENSITY * subscriber.universe) {

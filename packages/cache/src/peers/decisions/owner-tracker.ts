@@ -19,10 +19,10 @@
  * neighbour from which they expect bytes themselves, and every wait has an end.
  *
  * Questions may be lost, repeated or late. A repeated `want` gets the same answer. A lost `done`
- * leaves a claim that ends by its time to live; a node that is sent there is refused, and reports
- * it as lost. A claim is also forgotten if its node receives for longer than that; a node that
- * comes later is then told to fetch. All memory is bounded: keys, nodes per key, and time. A
- * forgotten key costs one more fetch.
+ * leaves a claim that expires after its time to live. A node that is sent there in the meantime is
+ * refused, and reports it as lost. A claim is also forgotten if its node receives for longer than
+ * that; a node that comes later is then told to fetch. All memory is bounded: keys, nodes per key,
+ * and time. A forgotten key costs one more fetch.
  *
  * We refused a queue in which each node feeds one: its depth is N. We refused to let the owner
  * fetch for others: it would store objects that its own clients do not want.
@@ -31,7 +31,7 @@
 import type { HashHalves, OwnerAnswer, OwnerQuestion } from './owner-question.ts';
 
 export interface TrackerOptions {
-  /** Time for which a claim is believed without a word of its node. */
+  /** Time for which a claim is believed without a message from its node. */
   readonly ttlMs?: number;
   /** Time for which all nodes are told to fetch an object that may not be shared. */
   readonly unshareableMs?: number;
@@ -175,7 +175,7 @@ export class OwnerTracker {
     return tree;
   }
 
-  /** Forgets keys whose last word is older than every claim may be. */
+  /** Forgets keys whose last question is older than any claim may be. */
   #forget(now: number): void {
     const longestMs = Math.max(this.#ttlMs, this.#unshareableMs);
     for (const [key, { heardAt }] of this.#trees) {

@@ -97,12 +97,12 @@ export interface PeerPlan {
 /**
  * Time for the question to the owner of a key and its answer: 100 ms of the usual budget of 250 ms,
  * and in proportion for other budgets. If the owner does not answer, the next node in the order of
- * owners is asked, for half as long. An answer takes 0.7 ms on a quiet machine. We tried 20 ms:
- * a herd of six nodes on two busy cores then caused six fetches from the origin, because all of
- * them ask at the same moment, when the owner is busiest. A longer deadline costs time only while
- * the owner is dead and not yet known to be. After neighbours that gave nothing the owner has what
- * is left of the budget, which is 20 ms at least. The owners in another group of nodes have the
- * same deadlines. `place` counts the nodes in the order of owners from 0.
+ * owners is asked, for half as long. An answer takes 0.7 ms on a quiet machine. We tried 20 ms: a
+ * herd of six nodes on two busy cores then caused six fetches from the origin, because all of them
+ * ask at the same moment, when the owner is busiest. A longer deadline costs time only while the
+ * owner is dead and not yet known to be. If neighbours were asked before and gave nothing, the
+ * owner has the rest of the budget, which is at least 20 ms. The owners in another group of nodes
+ * have the same deadlines. `place` counts the nodes in the order of owners from 0.
  */
 export function ownerDeadlineMs(budgetMs: number, place = 0): number {
   return Math.max(SHORTEST_DEADLINE_MS, OWNER_SHARE * budgetMs) / (place + 1);
@@ -116,7 +116,7 @@ const LONGEST_DEADLINE_MS = 250;
 const MEDIANS_PER_DEADLINE = 3;
 /** Deadline for a neighbour without any measurement. */
 const UNKNOWN_DEADLINE_MS = 100;
-/** Measurements without which the 95th percentile means nothing. */
+/** The fewest measurements from which a 95th percentile is taken. */
 const LEAST_TO_HEDGE = 20;
 const DOUBTED_ASK_ONE_IN = 32;
 

@@ -8,31 +8,32 @@
  * - true hit: the summary said "maybe", the neighbour was asked and gave the object.
  * - false hit: the summary said "maybe", the neighbour was asked and refused. A false positive of
  *   the summary, an object that was removed meanwhile, a variant that the neighbour does not have,
- *   an overloaded neighbour and a lie all look the same, because every refusal has the same
- *   bytes. Squid's `close_hits` ("cd said hit, doc was in the peer cache, but we got a miss") are
- *   those false hits whose answer carries a later summary than ours: the neighbour has told, we had
- *   not heard yet.
- * - true miss: the summary said "no", and no sign of the contrary came. Squid asked each neighbour
- *   by ICP and knew. We do not ask, so this count is an upper bound.
+ *   an overloaded neighbour and a lie all look the same, because every refusal has the same bytes.
+ *   Squid's `close_hits` ("cd said hit, doc was in the peer cache, but we got a miss") are those
+ *   false hits whose answer names a later summary than the one that we hold: the neighbour
+ *   published the change, and it had not reached us yet.
+ * - true miss: the summary said "no", and nothing contradicted it. Squid asked each neighbour by
+ *   ICP and knew. We do not ask, so this count is an upper bound.
  * - false miss: the summary said "no", and the neighbour gave the stored object all the same,
  *   because another node or the owner of the key had named it.
  *
- * A neighbour loses by its last 20 verdicts: right, wrong (a refusal, damaged bytes) or late (a
+ * A neighbour is judged by its last 20 verdicts: right, wrong (a refusal, damaged bytes) or late (a
  * deadline that it missed, a connection that failed, a body that broke off). If fewer than half of
- * them were right, it is asked at one occasion of 32 (`peer-choice.ts` draws). A liar then costs 20
+ * them were right, it is asked on one occasion in 32 (`peer-choice.ts` draws). A liar then costs 20
  * wasted round trips, and 3 % of its share afterwards; a neighbour that was repaired is back after
  * ten good answers. A close hit is no verdict. A neighbour that fails three times in a row rests
  * for a second, then twice as long after each further failure, up to 30 s. Both ways back need no
  * timer and no operator.
  *
- * Late is forgiven, wrong is not. A neighbour that comes back (its link was lost, or it restarted),
- * and one that is doubted and gives an object in time, loses its late verdicts. Without that, a
- * fleet with a fault every few seconds had most of its neighbours at one occasion in 32 for long,
- * because ten good answers at that rate take 320 occasions. Each verdict that is forgiven costs the
- * neighbour one object that it gave before, of 20 at most. So a liar gains nothing by connecting
- * again and again, and by missing deadlines instead of refusing: one that never gives an object
- * costs 20 round trips as before, and one that gives objects wastes at most two round trips for
- * each of them, and 20. Nothing is forgiven while more of the other verdicts are wrong than right.
+ * Late verdicts are forgiven, wrong ones are not. A neighbour loses its late verdicts when it comes
+ * back (its link was lost, or it restarted). A doubted neighbour also loses them when it gives an
+ * object in time. Without that, in a fleet with a fault every few seconds, most neighbours were
+ * asked on only one occasion in 32 for a long time, because ten good answers at that rate take 320
+ * occasions. Each verdict that is forgiven costs the neighbour one object that it gave before, of
+ * 20 at most. So a liar gains nothing by connecting again and again, nor by missing deadlines
+ * instead of refusing. A liar that never gives an object costs 20 round trips as before. One that
+ * gives objects wastes at most 20 round trips, and two more for each object. Nothing is forgiven
+ * while more of the other verdicts are wrong than right.
  *
  * A neighbour that sent a body with another digest than the object's name says is distrusted, which
  * means that it is not asked at all: for a minute after the first such body, then twice as long
@@ -56,7 +57,7 @@ export type AskEnd =
    * was right, so this is neither a hit nor a false hit.
    */
   | 'unusable'
-  /** The neighbour refused, and its answer named a later state of its summary than ours. */
+  /** The neighbour refused, and its answer named a later state of its summary than we hold. */
   | 'refused-newer'
   /** No head came within the deadline. */
   | 'late'
@@ -101,7 +102,10 @@ export class PeerScore {
   #concurrent = 0;
   /** The last verdicts, the newest at the end. */
   #verdicts: Verdict[] = [];
-  /** Verdicts that may be forgiven: objects that it gave since the last ones were. */
+  /**
+   * Late verdicts that may be forgiven: objects that the neighbour gave, less those forgiven so
+   * far.
+   */
   #credit = 0;
   #failuresInRow = 0;
   #restsUntil = -Infinity;
@@ -288,7 +292,7 @@ export class PeerScore {
     this.#falseMisses++;
   }
 
-  /** A request of before the neighbour left the fleet may end after it joined again. */
+  /** A request from before the neighbour left the fleet may end after it has joined again. */
   #leave(): void {
     this.#concurrent = Math.max(0, this.#concurrent - 1);
   }
@@ -304,7 +308,10 @@ export class PeerScore {
     return count;
   }
 
-  /** Forgets all late verdicts, if there is credit for them and the others are right in half. */
+  /**
+   * Forgets all late verdicts, if there is credit for them and at least half of the others are
+   * right.
+   */
   #forgive(): void {
     const late = this.#count('late');
     if (late > this.#credit || this.#count('wrong') > this.#count('right')) return;

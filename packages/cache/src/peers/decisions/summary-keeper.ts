@@ -1,11 +1,11 @@
 /**
  * The contents of this node's summary: which keys are in it, when they leave it, when changes are
- * published, and when the universe becomes another one.
+ * published, and when the universe changes.
  *
  * It is told which keys have a response that a neighbour may have, and until when that is fresh. A
- * key is in the summary until `marginMs` before it goes stale, because a neighbour needs the
- * response for longer than the summary is old: the change waits for publication, travels, and the
- * question comes back. Going stale is no event of the store, so the keeper has a wheel of times
+ * key is in the summary until `marginMs` before it goes stale, because a neighbour acts on a
+ * summary that is some time old: a change waits for publication and travels, and then the question
+ * travels back. Going stale is no event of the store, so the keeper has a wheel of times
  * (`expiry-wheel.ts`). It keeps the hashes, not the keys (`hash-ledger.ts`): together 35 bytes per
  * response, measured.
  *

@@ -135,8 +135,9 @@ export function readAsk(headers: FieldList): ObjectAsk | null {
 }
 
 /**
- * The fields of a question that count, in their order: those that select, and those of this
- * protocol. Both ends take the answer's context and the receiver's decision from this list.
+ * The fields of a question that count, in their order: those that select a variant, and those of
+ * this protocol. From this list both ends compute the context of the answer, and the receiver
+ * decides.
  */
 export function fieldsThatCount(headers: FieldList): string[] {
   const kept: string[] = [];
