@@ -116,8 +116,8 @@ export interface ResponseStore {
   removeKey(key: string): Promise<number> | number;
   /**
    * Calls the listener for each key that begins or ceases to be stored, or whose responses change
-   * (`key-listeners.ts`); summaries are built from this. No change stays untold; a change may be
-   * told twice. Returns a function that stops it.
+   * (`key-listeners.ts`); summaries are built from this. Every change is reported, some of them
+   * twice. Returns a function that stops it.
    */
   watch(listener: KeyListener): () => void;
   /**
@@ -134,9 +134,9 @@ export interface ResponseStore {
 /** A store that can be below another one. */
 export interface LowerStore extends ResponseStore {
   /**
-   * Whether a response is stored under a key, answered at once: false is certain, true nearly so.
-   * The result changes at the same moment at which listeners are called, so a caller that uses both
-   * sees them agree.
+   * Whether a response is stored under a key, answered at once. False is certain; true may rarely
+   * be wrong. The result changes at the same moment at which listeners are called, so a caller that
+   * uses both sees them agree.
    */
   has(key: string): boolean;
   /**

@@ -11,7 +11,7 @@
  *     └────► failed    the writer called `abort`: readers get a `BodyError`, at once
  *
  *   An open spool is *kept* (it has a backing that takes all bytes) until `letThrough`; from then
- *   on it *passes through*, and never becomes kept again. Bytes are dropped only while it does.
+ *   on it *passes through*, and never becomes kept again. Bytes are dropped only then.
  * ```
  *
  * Roles. One writer adds bytes and waits for the promise of `push` before it adds more: that is the
@@ -22,20 +22,21 @@
  *
  * Bound on memory. A kept body in memory is bounded by its backing, and one in a file holds 256 KiB
  * and one chunk. A body that passes through holds the window of 256 KiB and two chunks: the one in
- * which the slowest reader is, and the newest. If it was kept in memory before and a reader is
- * still there, it holds those bytes until the reader has them, and grows no further.
+ * which the slowest reader is, and the newest. A body that was kept in memory before it passed
+ * through also holds its earlier bytes until the readers that need them have read them. That part
+ * grows no further.
  *
  * The rule for slow readers:
  * - A reader slower than the writer delays nothing while the body is kept: it reads from the
  *   backing what it missed. While the body passes through, bytes that all readers have are dropped
  *   as far as the window requires, and the writer waits for the slowest reader when the window is
  *   full. It goes on when half of the window is free.
- * - While the writer waits and some reader has read everything, the readers in the way must free
- *   half of the window within `holdMs`. A reader that does not is left behind: its next read is an
- *   error. With ten seconds, the other readers are guaranteed 13 KB/s. A reader that delays only
- *   itself may be as slow as its client's own timeout allows. We refused to leave slow readers
- *   behind at once, because a phone would never get a body that a server requests at the same time.
- *   We refused to let the window grow, because it exists to bound memory.
+ * - While the writer waits and some reader has read everything, the readers that hold up the writer
+ *   must free half of the window within `holdMs`. A reader that does not is left behind: its next
+ *   read is an error. With ten seconds, the other readers are guaranteed 13 KB/s. A reader that
+ *   delays only itself may be as slow as its client's own timeout allows. We refused to leave slow
+ *   readers behind at once, because a phone would never get a body that a server requests at the
+ *   same time. We refused to let the window grow, because it exists to bound memory.
  * - No client reads: a kept body goes on for later clients as long as 64 KB arrive in ten seconds.
  *   A body that passes through is abandoned, at once when it stops being kept or when its last
  *   reader leaves, and after at most ten seconds if no reader ever came. Only an
@@ -43,8 +44,8 @@
  * - The first reader has no special part: the others go on when it leaves.
  * - The backing has no room, or fails in the middle: the body passes through from that byte on, and
  *   all current readers get every byte, the earlier ones from the backing.
- * - The writer fails: all readers get the error, also those that have yet to read earlier bytes,
- *   because an incomplete body is of no use to them.
+ * - The writer fails: all readers get the error, including those that have yet to read earlier
+ *   bytes, because an incomplete body is of no use to them.
  *
  * A reader may join while `joinable` is true: while the body is kept, or while it passes through
  * from its first byte on and still holds that byte. One that joins a body that ceased to be kept
@@ -176,8 +177,8 @@ export class Spool {
 
   /**
    * Adds bytes. If a promise is returned, await it before the next call. It rejects if the body has
-   * ended, and if the backing fails: then the bytes were added all the same and the body passes
-   * through, and `room` says when to go on.
+   * ended. It also rejects if the backing fails: the bytes were added all the same, the body passes
+   * through from then on, and `room` says when to go on.
    */
   push(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#state !== 'open') return Promise.reject(this.#failure ?? endedError(this.length));
@@ -259,7 +260,7 @@ export class Spool {
     this.#settle();
   }
 
-  /** The writer needs the backing no more, which is closed when the last reader leaves. */
+  /** The writer no longer needs the backing, which is closed when the last reader leaves. */
   release(): void {
     if (this.#released) return;
     this.#released = true;
@@ -283,7 +284,8 @@ export class Spool {
     const view = this.#held.view(at, end, hint);
     if (view !== undefined) return view;
     const kept = this.#backing.end;
-    // A reader that came late finds a hole after the kept bytes. It is told before its first byte.
+    // A reader that came late may have a gap between the kept bytes and the held ones. It gets the
+    // error before its first byte.
     if (at < kept && (kept === this.#held.start || end <= kept)) {
       return this.#backing.read(at, Math.min(end, kept));
     }

@@ -10,11 +10,11 @@
  *
  * When more is needed and some pack consists of garbage by a quarter or more, its live records are
  * moved and the file is deleted. Otherwise entries are evicted, least recently used first
- * (entry-index.ts), until there is such a pack or a deleted body file was enough. At most about a
- * quarter of the packs is therefore garbage, and at most four bytes are written to free one. That
- * worst case needs uses that are spread at random, because entries of the same age lie in the same
- * pack and are mostly evicted together. If no record is ever requested again, whole packs become
- * garbage and nothing is moved.
+ * (entry-index.ts), until there is such a pack or the body files deleted with them were enough. At
+ * most about a quarter of the packs is therefore garbage, and at most four bytes are written to
+ * free one. That worst case occurs only if uses are spread at random over the entries, because
+ * entries of the same age lie in the same pack and are mostly evicted together. If no record is
+ * ever requested again, whole packs become garbage and nothing is moved.
  *
  * Evictions are in the log before entries and files are deleted: an evicted entry must not reappear
  * after a crash, because a later removal would not have found it. If the log cannot be written

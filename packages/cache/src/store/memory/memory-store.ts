@@ -180,7 +180,7 @@ export class MemoryStore implements LowerStore {
     if (this.#closed || body.length > this.maxBodyBytes) return this.#refuse(response);
     const bytes = compact(body);
     const replaced = this.#variantOf(response);
-    // A new version of a response that is this node's own is its own as well.
+    // A new version of one of this node's own responses is its own as well.
     const kept = replaced !== undefined && !isPeerCopy(replaced.response) ? asOwn(response) : response;
     const entry = new Entry(kept, bytes, responseCost(response, bytes));
     const isCopy = isPeerCopy(kept);

@@ -17,8 +17,9 @@
  * that happened to be evicted. The price is that a hot response in memory is written once although
  * it might never have been evicted.
  *
- * Copies that came from neighbours (policy/peer-copy.ts) follow the same rules, without the room to
- * spare: at first sight a long copy is not kept. The mark never reaches the disk.
+ * Copies that came from neighbours (policy/peer-copy.ts) follow the same rules, but the disk has no
+ * spare room for them: a long copy is not kept when it is first seen. The mark of a copy never
+ * reaches the disk.
  *
  * Consistency. A key that is on disk is always written through, so the disk is never older than
  * memory, and an outdated copy cannot reappear when the newer one is evicted. Changes of the disk
@@ -270,8 +271,8 @@ export class TieredStore implements ResponseStore {
     }
     if (this.#tier.failure !== undefined) return;
     for await (const key of this.#disk.keys()) if (!given.has(key)) yield key;
-    // Keys that came into memory meanwhile, and were removed from the disk before the iteration
-    // reached them, or got there after it.
+    // Keys that came into memory during the iteration. The disk may have removed them before the
+    // iteration reached them, or stored them behind it.
     for (const key of [...this.#memory.keys()]) if (!given.has(key)) yield key;
   }
 
@@ -467,8 +468,8 @@ export class TieredStore implements ResponseStore {
     try {
       for await (const key of this.#disk.keys()) if (!this.#memory.has(key)) this.#tell(key, 'removed');
     } catch {
-      // The disk cannot even list its keys. Listeners keep some keys too many, and a summary errs
-      // on that side anyway.
+      // The disk cannot even list its keys. Listeners keep some keys that are no longer stored. A
+      // summary may contain such keys anyway.
     }
   }
 
@@ -480,8 +481,8 @@ export class TieredStore implements ResponseStore {
       return;
     }
     if (change === 'added') this.#mix(key);
-    // If the disk has the same responses, nothing has changed for listeners. They would read the
-    // disk to see that.
+    // If the disk has the same responses, nothing has changed for listeners. If they were told,
+    // they would read the disk only to find that out.
     if (change === 'removed' ? mixed : !this.#promoting) this.#tell(key, 'changed', response);
   }
 

@@ -118,7 +118,8 @@ export class IndexJournal {
         .filter((number) => base !== undefined && number < base)
         .map((number) => this.#path('log', number)),
     ]);
-    // After a hole, the next start would forget everything again, and more than now.
+    // The new log begins behind all existing ones. If it reused a number before a hole, the next
+    // start would forget its records as well.
     await this.#begin(Math.max(base ?? 0, logs.at(-1) ?? 0) + 1);
     return good;
   }
