@@ -54,8 +54,8 @@ export interface Times {
 }
 
 /**
- * The age in milliseconds, never negative. A response from the future has its lifetime behind it,
- * and is stale by as much as the clocks differ.
+ * The age in milliseconds, never negative. A response from the future counts as one whose lifetime
+ * has passed, and is stale by as much as the clocks differ.
  */
 export function currentAge(stored: StoredResponse, now: number): number {
   // 4.2.3: current_age = corrected_initial_age + resident_time
@@ -170,7 +170,7 @@ export function windowMs(seconds: number): number {
   return seconds > 0 ? seconds * 1000 : 0;
 }
 
-/** The most by which a clock may go back without a doubt about stored responses. */
+/** The most by which a clock may go back before stored responses count as stale. */
 const CLOCK_STEP_MS = 60_000;
 
 const UNKNOWN: Lifetime = { ms: 0, explicit: false, heuristic: false };

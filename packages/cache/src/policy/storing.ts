@@ -164,8 +164,8 @@ export function expectedBodyLength(response: Pick<ResponseHead, 'status' | 'head
 }
 
 /**
- * The properties that are known before the fields are examined. Of the flags these are the ones
- * that do not follow from the fields.
+ * The properties that are known before the fields are examined. `flags` holds only those that do
+ * not follow from the fields.
  */
 type Frame = Pick<
   StoredResponse,

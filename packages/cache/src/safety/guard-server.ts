@@ -28,10 +28,10 @@
  * Node keeps a dropped request until the connection ends, so a client that continues after a
  * refusal is disconnected.
  *
- * Bytes that cannot be read behind a whole request do not cost that request its answer, nor do
- * bytes behind a request that says `Connection: close` (RFC 9112, 9.6: the server must not process
- * them). The answers that are due are sent, then the connection is closed. The bytes themselves are
- * answered only if nothing else is due.
+ * A complete request is answered even if the bytes behind it cannot be read, or if it says
+ * `Connection: close` and bytes follow (RFC 9112, 9.6: the server must not process them). The
+ * answers that are due are sent, then the connection is closed. The unread bytes get an answer of
+ * their own only if no other is due.
  *
  * Where it breaks down: an error in the body (a wrong chunk) occurs after the head was passed to
  * the handler, because bodies are not held back. Then the connection is destroyed and the handler's
@@ -65,8 +65,8 @@ export interface GuardedHandlers {
   connect?(req: IncomingMessage, socket: Duplex, head: Buffer, client: string): void;
   /**
    * Whether a request whose head could not be read is answered by a reset, because a Squid may have
-   * sent it with only-if-cached. Such a request must not get a status but 504, and a Squid takes a
-   * reset for one.
+   * sent it with only-if-cached. The only status that such a request may get is 504, and a Squid
+   * treats a reset like a 504.
    */
   resetsUnread?(): boolean;
   /** Called for each refusal; `target` is null if the head could not be read. */
@@ -90,7 +90,8 @@ interface Marked {
 }
 
 /**
- * For `http` and `https` servers. Call it once; there must be no other listeners for these events.
+ * Guards an `http` or `https` server. Call it once; there must be no other listeners for these
+ * events.
  */
 export function guardServer(server: Server, handlers: GuardedHandlers): void {
   checkNodeInternals();
@@ -169,7 +170,10 @@ class ServerGuard {
     return this.#handlers.forwarded?.()?.clientOf(peer, req.rawHeaders) ?? peer;
   }
 
-  /** The limit per client, for those behind a trusted proxy; others are counted by connection. */
+  /**
+   * Applies the limit per client to clients behind a trusted proxy. Others are counted by
+   * connection.
+   */
   #mayBegin(req: IncomingMessage, res: ServerResponse, client: string): boolean {
     const forwarded = this.#handlers.forwarded?.() ?? null;
     if (forwarded === null) return true;
@@ -258,7 +262,7 @@ class ServerGuard {
         target: current?.req.complete === false ? (current.req.url ?? null) : null,
       });
     }
-    // The client made its error behind a whole request, which is still answered.
+    // The client's error follows a complete request, which is still answered.
     if (why !== null && !free && current?.req.complete) {
       closeOnceAnswered(socket as Socket, current);
       return;
@@ -337,8 +341,8 @@ function answered(this: ServerResponse): void {
 
 /**
  * Notes that a request came over TLS, for the fields that an origin gets (`senderOf`). The worker
- * that sends them may have the request from another one, and cannot tell it by the connection. GET
- * and HEAD tell no scheme.
+ * that sends them may have got the request from another worker, so its own connection does not show
+ * the scheme. Origins get no scheme with GET and HEAD.
  */
 function addScheme(req: IncomingMessage): void {
   const { method, socket, rawHeaders } = req;

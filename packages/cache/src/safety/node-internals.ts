@@ -24,10 +24,10 @@
  * 895 tests of `safety/`, pipelining, tunnels, request bodies, untrusted input, relay, reload, the
  * node's name and signals passed on each. On 20.19.0, 11 of them fail because of its parser.
  *
- * If a version of Node lacks one of them: without the turn, a client could get bytes meant for
- * another request, so `checkNodeInternals` throws when a server is guarded. The rest has
- * consequences that an operator can live with, so it returns warnings. One more warning is about
- * the parser: llhttp 8, in Node 20.19.0 and 20.19.1, accepts heads that end with a bare LF.
+ * A version of Node may lack one of them. Without the turn, a client could get bytes meant for
+ * another request, so `checkNodeInternals` throws when a server is guarded. An operator can live
+ * without the others, so for those it returns warnings. One more warning is about the parser:
+ * llhttp 8, in Node 20.19.0 and 20.19.1, accepts heads that end with a bare LF.
  */
 
 import type { ChildProcess } from 'node:child_process';

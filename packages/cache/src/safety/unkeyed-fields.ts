@@ -14,10 +14,10 @@
  * request, no answer to a POST is ever stored. That costs a later GET one fetch, while dropping the
  * field would take away information that the application needs.
  *
- * - Dropped: who asked, by which host, scheme, port, path, method, and fields that frameworks send
- *   to themselves (the lists below); names with `_`, which CGI cannot tell from `-`; Content-* of a
- *   request without a body (a wrong Content-Type makes frameworks answer 400); a Range that cannot
- *   be parsed, or with many parts (RFC 9110, 14.2: may be ignored).
+ * - Dropped: fields that name the client or another host, scheme, port, path or method, and fields
+ *   that frameworks send to themselves (the lists below); names with `_`, which CGI cannot tell
+ *   from `-`; Content-* of a request without a body (a wrong Content-Type makes frameworks answer
+ *   400); a Range that cannot be parsed, or with many parts (RFC 9110, 14.2: may be ignored).
  * - Not `shareable`: a body on GET or HEAD, because the key does not include it.
  * - `explicitOnly`: Cookie, because the answer may be one person's page. It is shared only if the
  *   origin says explicitly that it may be, and sets no cookie (`explicitlyShareable`). It is never
