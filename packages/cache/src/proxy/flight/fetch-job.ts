@@ -27,11 +27,11 @@
  * - *settled*: the result stands, and the rest of the response changes nothing. The head was a 304,
  *   or an error for which the stored response stands in.
  *
- * Who owns what: the job owns the question to the source (`SourceFetch`), the flight, which it
- * lands and ends, and the store job, which owns the body from then on. The flight's first waiter
- * (`FetchOrder.first`) is the request that caused the fetch; a background revalidation has none.
- * The job reaches it only through the flight, except for interim responses, the pieces of a stream
- * and the count of bytes in its record.
+ * Who owns what. The job owns the question to the source (`SourceFetch`). It owns the flight, which
+ * it lands and ends. It also owns the store job, which owns the body from then on. The flight's
+ * first waiter (`FetchOrder.first`) is the request that caused the fetch; a background revalidation
+ * has none. The job reaches the first waiter only through the flight, except for interim responses,
+ * the pieces of a stream and the count of bytes in its record.
  *
  * The first waiter reads a stored response from the store like all other clients. If it is slow, it
  * delays no other client, and if it disconnects, the fetch goes on. A response that may not be
@@ -114,7 +114,7 @@ export class FetchJob implements SourceHandler {
     this.#ask();
   }
 
-  /** Asks the current source, for what the mode says. */
+  /** Sends the current source the request that the mode calls for. */
   #ask(): void {
     const { request, sources, body, bodyLength } = this.#order;
     const { policy, clock } = this.#context;

@@ -45,8 +45,8 @@
  * background flight has no first waiter and is never abandoned.
  *
  * A flight is *rooted* when its fetch has asked the origin, or waits for a neighbour whose fetch is
- * rooted. A neighbour that waits for the head of a rooted flight waits for the origin in the end,
- * and not for a node that waits for it (`peers/head-wait.ts`).
+ * rooted. A neighbour that waits for the head of a rooted flight thus waits for the origin in the
+ * end. It cannot be waiting for a node that waits for this same neighbour (`peers/head-wait.ts`).
  *
  * A flight may be *doomed* (its key was invalidated while it ran): no request joins it any more,
  * and its response is not stored. RFC 9111, 4.4 speaks only of stored responses. But a response
@@ -190,8 +190,8 @@ export class Flight<Shared, Own> {
   }
 
   /**
-   * Sets the result, for the first waiter and for all others. Only the first call counts, and none
-   * after the flight was abandoned.
+   * Sets the result, for the first waiter and for all others. Only the first call counts, and no
+   * call counts after the flight was abandoned.
    */
   land(landing: Landing<Shared, Own>, forFirst: Landing<Shared, Own> = landing): void {
     if (this.#landing !== null || this.#state === 'ended') return;

@@ -18,9 +18,10 @@
  * There are never more of them than running fetches, which the limits on connections bound.
  *
  * **Only at the origin.** A fetch may have sources before the origin (neighbours). Two kinds of
- * keys are not looked for there. The origin said that the response is not for all, so no neighbour
- * has it. Or the key was invalidated here: neighbours did not see that, and still have the response
- * from before. A client that changed a page must not get the old one from the next node.
+ * keys are not looked for there. The first are keys whose response is not for all clients, as the
+ * origin said, so no neighbour has it. The second are keys that were invalidated here: neighbours
+ * did not see that, and still have the response from before. A client that changed a page must not
+ * get the old one from the next node.
  */
 
 import { type Clock, systemClock } from '@bloomery/transport';
@@ -41,7 +42,7 @@ interface KeyFlights<Shared, Own> {
 
 export class Flights<Shared, Own> {
   readonly #keys = new Map<string, KeyFlights<Shared, Own>>();
-  /** Until when a key counts as barren, and whether the origin itself said so. */
+  /** The time until which a key counts as barren, and whether the origin itself said so. */
   readonly #barren = new RecentKeys<{ readonly until: number; readonly atOrigin: boolean }>(REMEMBERED_KEYS);
   /** Keys that were invalidated or purged. */
   readonly #invalidated = new RecentKeys<true>(REMEMBERED_KEYS);

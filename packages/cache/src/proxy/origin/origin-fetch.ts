@@ -4,8 +4,8 @@
  *
  * - **Time.** Each fetch has one timer: until the request is on a connection, then until the head,
  *   then between pieces of the body. The timer stops while the receiver holds the body back, and
- *   restarts with each piece of a request body. A piece only notes the time, which takes 60 ns as
- *   `refresh` of a Node timer does; the timer looks at the note when it ends.
+ *   restarts with each piece of a request body. A piece only notes the time, which takes 60 ns, as
+ *   long as `refresh` of a Node timer. The timer looks at the note when it ends.
  * - **One retry**, if a connection that had served before was closed during a request that is
  *   idempotent and has no body (RFC 9112, 9.3.1). Never after a byte of a response, and never
  *   twice.
@@ -315,7 +315,10 @@ export class OriginFetch implements SourceFetch {
     this.#cancelTimer = null;
   }
 
-  /** The silence begins again. The timer finds out when it ends, so a piece costs no timer. */
+  /**
+   * Notes that the origin's silence begins again. The timer compares this time when it ends, so a
+   * piece needs no new timer.
+   */
   #heard(): void {
     this.#heardAt = this.#timers.monotonic();
   }
