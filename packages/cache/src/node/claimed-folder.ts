@@ -16,8 +16,9 @@
  *
  * A claim needs room for the lock. If the volume is full, the reserve of the stores is given up
  * (store/disk/reserve-file.ts). If that is not enough, the stores are dropped, unless the lock in
- * the folder has an owner that lives. They are dropped even if there is no room after that and the
- * node goes on in memory: it could not remove from them what is purged meanwhile.
+ * the folder has an owner that lives. They are dropped even if there is still no room after that
+ * and the node goes on in memory. Such a node could not remove from the stores the responses that
+ * are purged meanwhile.
  *
  * The claim is a lock like that of each store inside (@bloomery/files, which says where it breaks
  * down). Without it, a second node in another container, with another number of workers, would drop

@@ -16,10 +16,11 @@
  *   (no CORS, `Cross-Origin-Resource-Policy`), `Sec-Fetch-Site` and `Origin` are obeyed, and POST
  *   needs the field `Bloomery-Admin`, which a page cannot send without asking first (a CORS
  *   preflight, which is refused).
- * - POST needs the token as well (admin-token.ts), except from this machine and from no browser, to
- *   a node whose operator set none.
- * - A reverse proxy serves pages of other sites at its own address, and their script would have the
- *   console's origin. The console's endpoints there are for programs alone.
+ * - POST needs the token as well (admin-token.ts). The exception is a request from this machine,
+ *   not from a browser, to a node whose operator set no token.
+ * - A reverse proxy serves pages of other sites at its own address, and their scripts would have
+ *   the same origin as the console. At such an address, the console's endpoints are for programs
+ *   alone.
  *
  * Where it breaks down: another reverse proxy on the same machine that adds none of those fields
  * makes outside clients look local. Then `--admin-listen` moves the endpoints to a port of their

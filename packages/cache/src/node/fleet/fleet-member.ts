@@ -93,7 +93,7 @@ export class FleetMember implements FleetAccess {
     this.#memoryLimitBytes = config.memoryBytes;
     this.#medium = options.medium({ name, keyring, certificates, clock, event });
     this.#transport = this.#medium.transport;
-    // Other media have no groups. Over NATS, nodes without one do not see those in groups.
+    // Groups exist only over NATS. There, nodes without a group do not see those in groups.
     const near =
       config.nats === null
         ? this.#transport
@@ -144,7 +144,8 @@ export class FleetMember implements FleetAccess {
       address: () => this.#address,
     });
     this.#unreached = new UnreachedWatch({ transport: this.#transport, clock, event });
-    // After the listeners of directory and summaries, which know the change by then.
+    // This listener comes after those of the directory and the summaries, so they know the change
+    // when `changed` is called.
     if (changed !== undefined) this.#transport.watchPeers(() => changed());
     keyring.watch(() => {
       event('info', 'peer-secrets', { keys: keyring.all.map(({ id }) => keyName(id)) });
@@ -227,7 +228,7 @@ export class FleetMember implements FleetAccess {
     return true;
   }
 
-  /** Takes the neighbours of other settings. */
+  /** Takes over the neighbours of new settings. */
   changeMembers(config: PeerConfig): void {
     this.#medium.changeMembers(config);
   }
@@ -351,7 +352,8 @@ export class FleetMember implements FleetAccess {
 
 /**
  * The version after the last one, in which a node that leaves offers nothing. A neighbour that asks
- * because it has not heard the goodbye finds that its summary was old, and counts no lie.
+ * because it has not heard the goodbye learns that the summary it holds was old, and does not count
+ * the refusal against this node.
  */
 function nextVersion(version: SummaryVersion | null): SummaryVersion | null {
   return version === null ? null : { ...version, sequence: version.sequence + 1 };

@@ -140,7 +140,7 @@ export class NodeNeighbours {
     this.#squidClient?.start();
   }
 
-  /** Answers a client's request if it is that of a Squid for a digest. */
+  /** Answers a request if it comes from a Squid that asks for a digest. */
   handleDigest(request: IncomingMessage, response: ServerResponse, client: string): boolean {
     if (!this.#squidService?.isDigest(request.url as string)) return false;
     this.#squidService.handle(request, response, client);

@@ -56,7 +56,7 @@ import type { ResponseStore } from '../../store/response-store.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
 
-/** The node as a member of its fleet, as the process sees it that stores objects. */
+/** The node as a member of its fleet, as seen by the process that stores objects. */
 export interface FleetAccess {
   /** The name under which neighbours know the node. */
   readonly name: string;
@@ -67,8 +67,8 @@ export interface FleetAccess {
   /** Takes what the store holds. */
   readonly sink: SummarySink;
   /**
-   * The version of the node's summary under a secret, or null while it is unknown. Without such a
-   * secret, that of the first one.
+   * The version of the node's summary under a secret, or null while it is unknown. If the node does
+   * not know that secret, it is the version under the first one.
    */
   summary(keyId: number | null): SummaryVersion | null;
   /** The address of the peer port, or null if there is none. */
@@ -194,7 +194,8 @@ export class ObjectExchange {
       });
     this.mayName = mayName;
     this.look = (key) => fleet.look(port.hashes(key));
-    // Apart from those of requests, so that no request waits for what people ask.
+    // These questions are kept apart from those of requests, so that no request waits for a
+    // question that a person asks.
     const asking = { ...tools, running: new RunningAsks(), report: () => {} };
     this.askWhether = ({ id, address }, key) => {
       const known = id === null ? null : fleet.directory.find(id);

@@ -135,7 +135,7 @@ export class AccessLog {
   #writeTo(descriptor: number): void {
     const bytes = this.#writing as Buffer;
     write(descriptor, bytes, this.#at, bytes.length - this.#at, null, (error, written) => {
-      // It was given up in the meantime.
+      // `close` gave up this write in the meantime.
       if (this.#writing !== bytes) return;
       if (error?.code === 'EAGAIN') {
         this.#retry = setTimeout(() => this.#writeTo(descriptor), RETRY_MS);

@@ -214,7 +214,7 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
     if (this.over) return;
     this.#end();
     if (this.#response.destroyed) return;
-    // Never a regular end after a part of the body: the client would take it for the whole.
+    // A partial body must not end regularly, because the client would take it for the whole.
     if (this.#response.headersSent) cutConnection(this.#response);
     else if (!this.#unavailable(error)) sendOwnAnswer(this.#response, this.#name(), WORKER_FAILED, true);
   }
@@ -233,8 +233,8 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * RFC 9110, 15.2: no interim response to an HTTP/1.0 client. And for a queued answer, Node would
-   * write it between the head and the body of the answer before it.
+   * Whether an interim response may be sent. RFC 9110, 15.2 forbids it for an HTTP/1.0 client. For
+   * a queued answer, Node would write it between the head and the body of the answer before it.
    */
   get #mayInterim(): boolean {
     return this.#response.req.httpVersion === '1.1' && hasTurn(this.#response);
@@ -307,7 +307,7 @@ export class RelayServer {
  */
 function takeClient(request: IncomingMessage): string | null {
   const { rawHeaders: raw } = request;
-  // undici may append the length of a body after it.
+  // The field is not always the last one: undici may append the length of a body after it.
   let at = raw.length - 2;
   while (at >= 0 && raw[at] !== RELAY_FIELD) at -= 2;
   if (at < 0) return null;
@@ -316,7 +316,7 @@ function takeClient(request: IncomingMessage): string | null {
   return client;
 }
 
-/** All fields except those of the connection, and the client's address. */
+/** The fields to relay: all except those of the connection, plus the client's address. */
 function fieldsToRelay(request: IncomingMessage, client: string): string[] {
   const { rawHeaders: raw } = request;
   let named: Set<string> | null = null;

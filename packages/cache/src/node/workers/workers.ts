@@ -11,11 +11,11 @@
  *
  * A worker that dies loses its running answers (their clients see a broken connection, never a
  * short body) and the responses that it had in memory only. A connection that was on its way to it
- * is closed. Until it is back, the others ask
- * origins for its keys without storing. It learns which keys were invalidated meanwhile before it
- * serves again. A worker that repeatedly dies within seconds is restarted after increasing pauses.
- * Its counts are not lost (member-ledger.ts). A worker that hangs is killed (silence-watch.ts), and
- * then restarted like any other.
+ * is closed. Until it is back, the others ask origins for its keys without storing the responses.
+ * It learns which keys were invalidated meanwhile before it serves again. A worker that repeatedly
+ * dies within seconds is restarted after increasing pauses. Its counts are not lost
+ * (member-ledger.ts). A worker that hangs is killed (silence-watch.ts), and then restarted like any
+ * other.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -465,7 +465,7 @@ export class Workers {
         this.#oneDrained(member);
         break;
       case 'report':
-        // Also a report that comes too late for the question.
+        // A report is noted even if it comes too late for its question.
         this.#ledger.note(message.report);
         if (message.id === null) break;
         this.#answers.get(message.id)?.(message);
@@ -561,7 +561,7 @@ export class Workers {
   #oneDrained({ index }: Member): void {
     this.#drained.add(index);
     if (this.#drained.size < this.#members.length) return;
-    // The clients are served. Answers to neighbours have the rest of the time.
+    // All clients are served. The rest of the time is for answers to neighbours.
     void this.#fleet?.close(Math.max(0, this.#cutAt - Date.now()));
     this.#tellAll({ kind: 'all-drained' });
   }
