@@ -181,8 +181,8 @@ export class RebuiltFilter implements GuardingFilter {
 
   /**
    * Reads the source again and swaps the filter. A call while a rebuild runs waits for the next
-   * one, which begins after it, so the rows of before the call are in. Callers share that one, so a
-   * signal ends only the wait of its own caller then.
+   * rebuild, which begins after the call and so sees all rows from before it. Several callers may
+   * share that rebuild, so a signal ends only the wait of its own caller.
    */
   rebuild({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (this.#closing.signal.aborted)

@@ -62,9 +62,12 @@ const BYTES_PER_KEY = 1 / (8 * Math.LN2 ** 2);
 const LEAST_SAVING = 0.4;
 /** A filter must save this share compared with keys, which have no false positives. */
 const LEAST_GAIN = 0.1;
-/** More bytes that are accepted for a filter with fewer hashes, which the server asks faster. */
+/**
+ * The share of additional bytes that is accepted for a filter with fewer hashes, which the server
+ * asks faster.
+ */
 const SLACK = 0.01;
-/** A parameter that holds more keys than this would be too long for a text of JavaScript. */
+/** A parameter with more bytes of keys than this would be too long for a JavaScript string. */
 const MOST_KEY_BYTES = 2 ** 28;
 const SLICE_BITS_PER_KEY = 1 / Math.LN2;
 
@@ -170,7 +173,10 @@ function chooseFilter(facts: JoinFacts): JoinPlan['filter'] {
   return good.reduce((a, b) => (expense(b.filter, nearKeys) < expense(a.filter, nearKeys) ? b : a)).filter;
 }
 
-/** Bits that the server looks at for a row without a partner: it goes on while they are 1. */
+/**
+ * Expected number of bits that the server reads for a row without a partner: it stops at the first
+ * 0.
+ */
 function expense({ bitsLog2, hashes }: JoinPlan['filter'], nearKeys: number): number {
   const fill = 1 - Math.exp((-hashes * nearKeys) / 2 ** bitsLog2);
   return (1 - fill ** hashes) / (1 - fill);

@@ -18,7 +18,7 @@
  * ```
  *
  * A far side that is no server is read in this process, and nothing moves: `plan` is null then. If
- * its machine is another one, run `candidates` (stream-filter.ts) there.
+ * that side lies on another machine, run `candidates` (stream-filter.ts) there.
  */
 
 import { JoinError } from './join-error.ts';

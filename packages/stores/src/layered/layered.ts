@@ -58,7 +58,7 @@ export interface LayerStats {
 }
 
 export interface MergeOptions extends Abortable {
-  /** Called now and then with the bytes of the log that were read, and all of them. */
+  /** Called now and then with the bytes of the log that were read, and their total number. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 

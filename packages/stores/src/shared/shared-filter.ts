@@ -2,9 +2,9 @@
  * One Bloom filter for all processes of a fleet, on plain Redis 7.
  *
  * The truth is a log of 64-bit hashes in a Redis stream. Every process holds the filter in its own
- * memory and asks it there, without the network. An add goes into the own filter at once, and with
- * others to the log, which all processes read. Snapshots keep the log short and let new processes
- * begin quickly.
+ * memory and asks it there, without the network. An add goes into this process's filter at once. It
+ * goes to the log in a batch with others, and all processes read the log. Snapshots keep the log
+ * short and let new processes begin quickly.
  *
  * What it promises. `has` answers false only if the key was certainly not added, with one
  * exception: an add that was acknowledged less than `maxAgeMs` ago may still be under way to this
@@ -35,7 +35,7 @@ import type { StagedFilter } from './staged-filter.ts';
 
 export interface SharedFilterStats {
   readonly state: SharedFilterState;
-  /** Adds that were acknowledged before this time ago are in the filter. */
+  /** Adds that were acknowledged longer ago than this are in the filter. */
   readonly ageMs: number;
   readonly epoch: number;
   readonly capacity: number;

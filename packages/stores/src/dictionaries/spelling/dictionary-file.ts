@@ -22,10 +22,10 @@
  *     …       …      the word list (word-list-code.ts)
  *     end-4   4      checksum: the lower 32 bits of Forge64 of all bytes before it
  *
- * Version 1 is still read. It had no word list, so it gives no suggestions that are surely words,
- * and hence none: in its place were filters of common letter groups and of words that are not
- * suggested (lengths at 16 and 20), and texts for the alphabet (after the language) and for endings
- * (at the end).
+ * Version 1 is still read. It had no word list. Suggestions must be certainly words, so a file of
+ * version 1 gives none. In the place of the list were filters of common letter groups and of words
+ * that are not suggested (lengths at 16 and 20), and texts for the alphabet (after the language)
+ * and for endings (at the end).
  *
  * The input is untrusted. Lengths are compared with the number of bytes before anything is
  * allocated, the checksum is compared before anything is read, the texts have limits, and the

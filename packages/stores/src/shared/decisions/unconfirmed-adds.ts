@@ -25,19 +25,19 @@ export interface LogPlace {
 
 export interface AddBatch<Ticket> {
   readonly words: Int32Array;
-  /** Whatever the caller wants to find with the batch. */
+  /** A value of the caller's that is returned with the batch. */
   readonly ticket: Ticket;
 }
 
 export interface ReplicationState {
   readonly offset: number;
   readonly replicaOffsets: readonly number[];
-  /** The time at which the look was sent that gave the offsets. */
+  /** The time at which the question for these offsets was sent. */
   readonly sentMs: number;
 }
 
 export interface UnconfirmedLimits {
-  /** Hashes that are kept at most after they were acknowledged. */
+  /** The most hashes that are kept after they were acknowledged. */
   readonly most: number;
   /** Time that an acknowledged batch is kept where there is no replica. */
   readonly keepMs: number;
@@ -145,7 +145,7 @@ export class UnconfirmedAdds<Ticket> {
     if (this.#sent.delete(kept)) this.#putBack([kept]);
   }
 
-  /** Puts everything that was sent without an answer back: the connection broke. */
+  /** Puts back all batches that were sent and not answered: the connection broke. */
   disconnect(): void {
     this.#putBack([...this.#sent]);
     this.#sent.clear();
@@ -171,7 +171,7 @@ export class UnconfirmedAdds<Ticket> {
     this.#putBack(again);
   }
 
-  /** Drops what the replicas have, or without replicas what is old enough. */
+  /** Drops batches that the replicas have. Without replicas, drops batches that are old enough. */
   observe({ offset, replicaOffsets, sentMs }: ReplicationState): void {
     const least = replicaOffsets.length === 0 ? null : Math.min(...replicaOffsets);
     const rest = this.#kept.filter((batch) => {

@@ -93,7 +93,7 @@ export class ServerFilter implements AsyncDisposable {
     return orAborted(answer, signal);
   }
 
-  /** One byte per key, in order: 1 certainly new, 0 maybe seen. Twice the same key is new once. */
+  /** One byte per key, in order: 1 certainly new, 0 maybe seen. A repeated key is new only once. */
   addManyIfNew(keys: KeyBatch, { signal }: CallOptions = {}): Promise<Uint8Array> {
     return orAborted(this.#run('claim', hashKeys(keys, this.#scheme).words), signal);
   }
