@@ -4,8 +4,8 @@
  * secret of the hash is passed in.
  *
  * A report says whether it is exact, and what may be missing if it is not: `FlowTable` explains the
- * bounds. Intervals are multiples of their length since 1970, so that those of several meters fit.
- * A packet that is older than the current interval is counted in it: captures of several
+ * bounds. Intervals begin at multiples of their length since 1970, so that those of several meters
+ * coincide. A packet that is older than the current interval is counted in it: captures of several
  * interfaces are not in order, and a report that was given is not changed.
  */
 
@@ -32,7 +32,7 @@ export interface FlowMeterOptions extends FlowTableOptions {
   readonly wire?: boolean | undefined;
   /** Length of an interval, or undefined for one that does not end. */
   readonly intervalSeconds?: number | undefined;
-  /** Called at the end of each interval, with its report still to be asked for. */
+  /** Called at the end of each interval, while `report` still describes it. */
   readonly onInterval?: (() => void) | undefined;
   /** Replaces addresses in reports. */
   readonly rename?: ((words: Int32Array) => Int32Array) | undefined;
@@ -300,7 +300,10 @@ export class FlowMeter {
   }
 }
 
-/** Packets between two that are not usual, below which the next stretch is taken for unusual. */
+/**
+ * If fewer usual packets than this lie between two unusual ones, the next `STRETCH` packets are
+ * treated as unusual without being looked at.
+ */
 const FEW = 8;
 const STRETCH = 32;
 

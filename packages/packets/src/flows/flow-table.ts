@@ -17,12 +17,12 @@
  * of a bytes raises it to U + a. If that reaches T, the flow gets an entry, which remembers U as
  * the most that can have come before. Otherwise all its counters are raised to U + a.
  *
- * Why no flow is under-counted. We show that each counter of a flow without an entry is at least
- * the flow's bytes, as long as these are below T, and that they are. Both hold when the flow leaves
- * the table: its counters are raised to its bound, and only bounds below T leave. They hold after
- * each of its packets: the true bytes before are at most U, and U + a is below T, or the flow has
- * an entry now. Counters never fall, and T only rises. An entry counts every packet since it was
- * made, and at most U came before. So atLeast = counted, atMost = counted + U.
+ * Why no flow is under-counted. We show two things about a flow without an entry: its bytes are
+ * below T, and each of its counters is at least its bytes. Both hold when the flow leaves the
+ * table: its counters are raised to its bound, and only bounds below T leave. They hold after each
+ * of its packets: the true bytes before are at most U, and U + a is below T, or the flow has an
+ * entry now. Counters never fall, and T only rises. An entry counts every packet since it was made,
+ * and at most U came before. So atLeast = counted, atMost = counted + U.
  *
  * Where it breaks down. U is close to T for most flows when far more flows than counters share the
  * filter, so flows just above T have loose bounds: `atMost` may be T above the truth. The larger

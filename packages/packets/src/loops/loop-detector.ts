@@ -40,9 +40,9 @@ export interface LoopDetectorOptions extends HashOptions {
   readonly levels?: number;
   /** Bytes of the payload in the digest. Default 96. */
   readonly payloadBytes?: number;
-  /** Bits by which destinations in IPv4 are gathered. Default 24. */
+  /** Prefix length by which IPv4 destinations are grouped. Default 24. */
   readonly ipv4Bits?: number;
-  /** Bits by which destinations in IPv6 are gathered. Default 48. */
+  /** Prefix length by which IPv6 destinations are grouped. Default 48. */
   readonly ipv6Bits?: number;
 }
 
@@ -61,7 +61,7 @@ export interface LoopCounts {
 
 const MIB = 2 ** 20;
 const MOST_LOOPS = 4096;
-/** Difference to the first TTL that a router's forwarding alone does not make. */
+/** The least difference to the first TTL that one forwarding by a router cannot explain. */
 const LEAST_DROP = 2;
 /** Packets whose memory is fetched at once: their slots stay in the first-level cache. */
 const AHEAD = 128;

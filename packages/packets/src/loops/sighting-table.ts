@@ -215,9 +215,9 @@ export class SightingTable {
   }
 
   /**
-   * Exchanges the generations if it is time to. Time can go back. Where the clocks of two
-   * interfaces differ, it does so with every second packet, and the later clock counts. Where a
-   * second capture follows, it stays back, and the table follows it.
+   * Exchanges the generations if it is time to. Time can go back. If the clocks of two interfaces
+   * differ, it goes back with every second packet, and the later clock counts. If a second, earlier
+   * capture follows the first, the time stays back, and after `BACK` packets the table follows it.
    */
   #keepTime(timeS: number): void {
     const isBack = timeS < this.#since - this.#window;

@@ -9,11 +9,11 @@
  * a bit-sliced table (`FilterTable`), which is the parallel check of the survey.
  *
  * Leaving. The survey says: "Handling the removal of an address from an interface is not discussed,
- * but one could imagine using a counting Bloom filter". Each interface has one beside the table,
- * and only when members change is it read or written. `join` counts, so each join needs one leave
- * of its own: the caller tells changes of membership and not repeated reports. A protocol that
- * repeats them (IGMP towards hosts) needs the exact list of its own link; between routers, joins
- * and prunes are changes.
+ * but one could imagine using a counting Bloom filter". Each interface has such a filter beside the
+ * table. It is read and written only when members change. `join` counts, so each join needs one
+ * leave of its own: the caller reports changes of membership, and does not pass on repeated
+ * reports. A protocol that repeats them (IGMP towards hosts) needs the exact list of its own link;
+ * between routers, joins and prunes are changes.
  *
  * What it costs: at a rate of 1 %, 9.6 bits per membership in the table and 48 in the counters; the
  * addresses would take 32 or 128 bits and their index as much again. Where it breaks down: surplus
@@ -63,7 +63,7 @@ export class GroupTable implements GroupForwarding {
     return this.#members.length;
   }
 
-  /** Bytes that a packet's way touches: the table. */
+  /** Bytes of the table, which is all that forwarding a packet touches. */
   get tableBytes(): number {
     return this.#table.byteLength;
   }

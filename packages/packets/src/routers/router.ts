@@ -1,8 +1,7 @@
 /**
  * A small router in user space: packets come in by ports, the longest prefix decides, and links can
- * be slow, narrow or lossy. It is what queues, multicast and loops are tried on with real programs:
- * the ports are TUN devices, to which the kernel sends real packets, and UDP sockets between
- * routers.
+ * be slow, narrow or lossy. Queues, multicast and loops are tried on it with real programs. Its
+ * ports are TUN devices, to which the kernel sends real packets, and UDP sockets between routers.
  *
  * All decisions are elsewhere and pure: forward-packet.ts, link-model.ts, and the shim. The router
  * holds the ports and the timers. Time and randomness come from a clock, so a simulation can run
@@ -45,7 +44,10 @@ export interface Shim {
 export interface PortOptions extends LinkOptions {
   /** Whether another router is at the other end; its packets carry the shim. Default false. */
   readonly isRouter?: boolean;
-  /** A queue of the caller's before the bandwidth of the link, in the place of `queueBytes`. */
+  /**
+   * A queue that the caller provides, in front of the link's bandwidth and in place of
+   * `queueBytes`.
+   */
   readonly queue?: LinkQueue;
 }
 
@@ -76,7 +78,7 @@ interface Attached {
   readonly number: number;
   readonly port: Port;
   readonly isRouter: boolean;
-  /** Delay and loss, and the bandwidth if there is no queue of the caller's. */
+  /** Delay and loss, and the bandwidth if the caller provides no queue. */
   readonly link: LinkModel;
   readonly queued: QueuedLink | null;
   /** Whether a timer waits for the packet that is being sent. */

@@ -17,9 +17,10 @@
  * in two lines of the cache; one of IPv6 is two units.
  *
  * BEFORE is needed only when the table is no longer exact. Until then the arena reaches to the end
- * of the memory. The first eviction frees the last fifth of it: at most half of the entries stay,
- * and those that are held, which are at most a quarter of the arena. In the worst case all that
- * stay are of IPv6 and all others of IPv4, which is 3/4 of the arena.
+ * of the memory. The first eviction frees the last fifth of it, because at most 3/4 of the arena
+ * can stay. The entries that are held take at most a quarter. Of the others at most half stay. In
+ * the worst case these are all of IPv6 and the evicted ones of IPv4, so they take two thirds of the
+ * remaining three quarters.
  *
  * The whole memory is reserved at the start. The system gives a page when it is first written, so a
  * capture of few flows takes little, and nothing moves when the table grows: the index has the room
@@ -64,7 +65,7 @@ const UNIT = 32;
 /** A counter with this value stands for "this or more". */
 export const SATURATED = 0xffffffff;
 
-/** Entries over slots up to which the index is not doubled. */
+/** The load (entries divided by slots) above which the index is doubled. */
 const MOST_LOAD = 3 / 4;
 /** An index has 2^(32 - shift) slots. */
 export const FIRST_SHIFT = 22;

@@ -4,15 +4,16 @@
  * has a few bins by the hash of its flow. A bin that overflows raises its probability of marking,
  * an empty one lowers it, and a packet is marked with the lowest probability of its bins. A flow
  * that answers marks by sending less settles at a low probability. A flow that does not drives all
- * of its bins to 1 and is punished from then on. One of its bins may be shared with another flow;
- * all of them are only by bad luck (math/misclassification.ts), and the moving hash ends it.
+ * of its bins to 1 and is punished from then on. One of its bins may be shared with another flow.
+ * An innocent flow shares all of its bins with such flows only by bad luck
+ * (math/misclassification.ts), and only until the hash function changes.
  *
  * What it promises: memory and work per packet do not depend on the number of flows. What it costs:
  * a punished flow may be an innocent one, with a probability that the operator can compute. Where
  * it breaks down: when flows that do not respond are so many that they fill most bins of every
- * level, everything is punished; L = 8, N = 16 punishes 7.6 % of the others beside 20 of them. And
- * bins count packets, so a bin must be small compared with the queue for anything to happen
- * (docs/guide/queues.md has the rule).
+ * level, everything is punished; with L = 8 and N = 16, 20 such flows cause 7.6 % of the others to
+ * be punished. And bins count packets, so a bin must be small compared with the queue for anything
+ * to happen (docs/guide/queues.md has the rule).
  *
  * The variants differ in shape, steps and limits (sfb-options.ts). The statistics have Linux's
  * names.

@@ -16,9 +16,9 @@
  *   A yes behind a no is a contradiction: the collector between them did not tell the truth, or the
  *   yes is a false positive. Both get their probability.
  *
- * A decoy looks like the packet (decoys.ts), and with `random` the questions come in any order, so
- * a liar cannot tell which question is the trap. A collector that knows the packet and lies about
- * it alone is found by its neighbours' contradiction only.
+ * A decoy looks like the packet (decoys.ts), and with `random` the questions come in random order,
+ * so a liar cannot tell which question is the trap. A collector may know the packet and lie about
+ * that packet alone. Only contradicting answers of its neighbours expose it.
  */
 
 import type { TimeSpan } from '../tables/digest-table.ts';
@@ -45,7 +45,7 @@ export type AskCollector = (id: string, packet: Uint8Array) => Promise<Collector
 export interface WalkOptions {
   readonly topology: Topology;
   readonly start: string;
-  /** The packet, and other packets that it shows (`formsOf`). */
+  /** The packet, and other packets that can be read from it (`formsOf`). */
   readonly forms: readonly Uint8Array[];
   readonly ask: AskCollector;
   /** Packets that were never sent, to test collectors that say yes. Default none. */
@@ -151,7 +151,7 @@ class Walker {
   }
 
   /**
-   * Drops questions that were asked before, and joins the forms of collectors that come twice. A
+   * Drops questions that were asked before, and joins the forms of collectors that occur twice. A
    * collector that said no is asked about further forms: a neighbour beside a translator may be
    * reached before the translator tells of the earlier form.
    */
@@ -179,8 +179,8 @@ class Walker {
   }
 
   /**
-   * Collectors behind those that said no, at each place where the trace ends: a collector that saw
-   * the packet, and no collector beyond it did.
+   * Collectors behind those that said no, at each end of the trace. An end is a collector that saw
+   * the packet while none beyond it did.
    */
   behindNo(topology: Topology): Pending[] {
     const found: Pending[] = [];
@@ -198,7 +198,10 @@ class Walker {
     return this.unasked(found);
   }
 
-  /** Collectors that saw the packet with at most one neighbour that did, the victim's excepted. */
+  /**
+   * Ends of the trace: collectors that saw the packet and have at most one neighbour that saw it.
+   * The victim's own collector is an end only if no neighbour saw the packet.
+   */
   #ends(topology: Topology): string[] {
     const { start } = this.#options;
     const isSeen = (id: string) => this.nodes.get(id)?.verdict === 'seen';
@@ -231,7 +234,7 @@ class Walker {
       }
     }
     const plain = { id, sightings, changes: [...changes] };
-    // A no holds for the forms that were answered, and the packet may have passed in another one.
+    // A no holds only for the forms that were answered. The packet may have passed in another form.
     if (!isSeen && answers.length < forms.length)
       return { node: { ...plain, verdict: 'silent', chance: 1, reason }, further };
     const chance = 1 - none;

@@ -50,7 +50,7 @@ const JOURNAL = 'open.journal';
 const SUFFIX = '.digests';
 /** Tables that are asked in one turn of the event loop. */
 const TABLES_PER_TURN = 128;
-/** Digests that wait in memory for the journal at most. */
+/** The most digests that wait in memory for the journal. */
 const MOST_WAITING = 1 << 20;
 
 export class TableStore {
@@ -152,8 +152,8 @@ export class TableStore {
     const { folder, kind, payloadBytes, budget, key, shape } = this.#options;
     const parts = encodeTable(this.#open, { sequence: this.#sequence, kind, payloadBytes });
     const bytes = parts[0].length + parts[1].length;
-    // A leap that would discard everything counts when the next table confirms it. One packet with
-    // a wrong clock, decades ahead, is alone in its table.
+    // A leap in time that would discard everything counts only once the next table confirms it. A
+    // single packet whose clock is decades ahead has a table to itself and is not confirmed.
     const { firstS, lastS } = this.#open;
     const nowS = firstS - this.#beforeS > budget.seconds ? this.#beforeS : lastS;
     this.#beforeS = lastS;

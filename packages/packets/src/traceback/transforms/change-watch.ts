@@ -10,8 +10,9 @@
  *
  * SPIE's routers know what they change. A collector that only sees packets infers it, so that it
  * needs no access to the router. What can go wrong: two packets with the same identification and
- * the same data, such as none, look like one after NAT. The price is a form too many in an answer:
- * the trace also follows the other packet, and may show its route as a branch.
+ * the same data, or both without data, look like one packet before and after NAT. The price is one
+ * form too many in an answer: the trace also follows the other packet, and may show its route as a
+ * branch.
  *
  * The memory is a direct-mapped table of packets seen in the last second. A packet whose place is
  * taken by another one is forgotten, and its change is missed. The keys of a piece of a batch are
@@ -32,7 +33,7 @@ export interface ChangeWatchOptions {
   readonly payloadBytes: number;
   /** Packets that are remembered, a power of two. Default 32,768. */
   readonly slots?: number;
-  /** Seconds between the two forms of a packet. Default 1. */
+  /** The most seconds between the two forms of a packet. Default 1. */
   readonly windowS?: number;
 }
 
