@@ -7,15 +7,16 @@
  *     await node.announce('/layers/7f3a');
  *     const answer = await node.locate('/layers/91bc');   // found, absent or unknown
  *
- * What it promises. "found" names a member that says it holds the key. Where filters led to it, the
- * nodes between have passed on its word, and members are trusted with that. "absent" is said only
- * by a directory that has heard from all members (decisions/owner-records.ts): after `announce` has
- * resolved with true, no node of the same members answers "absent" until the key is withdrawn.
- * Everything else is "unknown": a question that could not be completed in time is never "absent".
+ * What it promises. "found" names a member that says it holds the key. If filters led to that
+ * member, the nodes between have passed on its answer. Members are trusted to do so correctly.
+ * "absent" is said only by a directory that has heard from all members
+ * (decisions/owner-records.ts): after `announce` has resolved with true, no node of the same
+ * members answers "absent" until the key is withdrawn. Everything else is "unknown": a question
+ * that could not be completed in time is never "absent".
  *
  * How. Filters lead to copies within as many hops as there are levels, over the nearest way
- * (decisions/choose-hop.ts). A query that they do not answer goes to the directory. Half of the
- * time of a question is for each.
+ * (decisions/choose-hop.ts). A query that they do not answer goes to the directory. Each of the two
+ * tiers gets half of the time of a question.
  *
  * Neighbours are chosen from the members by rendezvous order, `degree` of them, unless the caller
  * names them. They need not choose each other: a node follows the arrays of its own neighbours.
@@ -50,7 +51,7 @@ export interface RouteNodeOptions {
   readonly degree?: number | undefined;
   /** Chooses the neighbours from the ids of the members that are up. */
   readonly neighbours?: ((members: readonly string[]) => readonly string[]) | undefined;
-  /** Time between two publications of the own array. Default 1 s. */
+  /** Time between two publications of this node's array. Default 1 s. */
   readonly intervalMs?: number | undefined;
   /** Whether the node passes on what it hears. Default true. */
   readonly forwards?: boolean | undefined;
@@ -134,7 +135,7 @@ export class RouteNode {
     return this.change([key], [], options);
   }
 
-  /** Says that this node holds a key no more. Resolves as `announce` does. */
+  /** Says that this node no longer holds a key. Resolves as `announce` does. */
   withdraw(key: Key, options: LocateOptions = {}): Promise<boolean> {
     return this.change([], [key], options);
   }
@@ -165,7 +166,7 @@ export class RouteNode {
     const path = newPath(Math.floor(this.#clock.random() * 65_536));
     const question = { hash, reach: levels, hopsLeft: levels, timeLeftMs: timeoutMs / 2, path };
     const { holder, hops } = await this.#search(question);
-    // A name that is no member's, or this node's own, is no answer that a caller could use.
+    // A caller cannot use the name of a node that is no member, or this node's own name.
     const address = holder === null ? null : this.#addressOf(holder);
     if (holder !== null && address !== null)
       return { status: 'found', node: holder, address, by: 'filters', hops };

@@ -6,8 +6,9 @@
  *
  * Modelled: news travels one hop per round, so the arrays of a node d hops away are d rounds old.
  * Queries run between two rounds. A node that has failed does not answer, and its neighbours drop
- * its array in the round after. Not modelled: delays within a query, lost messages, and the second
- * tier's own messages, which is exact here. The tests with real processes have all of them.
+ * its array in the round after. Not modelled: delays within a query, lost messages, and the
+ * messages of the second tier, whose answers are exact here. The tests with real processes have all
+ * of them.
  *
  * Neighbours share one array object, because 10,000 nodes with four copies each would take half a
  * gigabyte. The bytes of a node's state are those that a process would hold.

@@ -6,9 +6,9 @@
  * answer `has`. It says how likely its bits are if a key is in the set (`likelihoodRatio`), and it
  * estimates sizes and overlaps, for which the noise averages out.
  *
- * A reader learns about one key at most a factor e^ε in its odds from one release, whatever else it
- * knows. That is little for small ε, and much for large ones: at ε = 4 a factor of 55. The number
- * of bits is public and must not depend on the exact size of the set.
+ * One release changes a reader's odds that a key is in the set by at most a factor e^ε, whatever
+ * else the reader knows. That is little for small ε, and much for large ones: at ε = 4 a factor of
+ * 55. The number of bits is public and must not depend on the exact size of the set.
  * docs/spec/randomised-filter.md has the bytes.
  */
 
@@ -136,8 +136,8 @@ export class RandomisedFilter {
   }
 
   /**
-   * Reads a filter. Throws a `SharingError` if the bytes are none, or if it has more bits than
-   * `maxBits` (default 2^24), which is checked first.
+   * Reads a filter. Throws a `SharingError` if the bytes are not such a filter, or if it has more
+   * bits than `maxBits` (default 2^24), which is checked first.
    */
   static decode(
     frame: Uint8Array,
@@ -167,7 +167,7 @@ export class RandomisedFilter {
         `Cannot read a randomised filter: expected at most ${maxBits} bits, got ${bits} (offset 6)`,
       );
     }
-    // A filter without noise is none of these, and one that is all noise tells nothing.
+    // A filter without noise is not a randomised filter, and one that is all noise tells nothing.
     if (flips < 1 || flips >= FLIP_STEPS / 2) refuse('1 to 2^31 - 1 flips', flips, 'offset 10');
     const length = Math.ceil(bits / 8);
     if (frame.length !== HEAD + length) refuse(`${HEAD + length} bytes`, frame.length, 'its end');

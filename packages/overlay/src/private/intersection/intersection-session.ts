@@ -1,15 +1,15 @@
 /**
- * Private set intersection without input and output: bytes go in by `receive` and come out by
- * `pull`. Two sides learn which of their keys they have in common, or only how many, and of the
- * rest only the sizes, which can be padded.
+ * Private set intersection without I/O of its own: bytes go in by `receive` and come out by `pull`.
+ * Two sides learn which of their keys they have in common, or only how many. About the other keys
+ * they learn only how many there are, and that number can be padded.
  *
  * Diffie-Hellman: the initiator has a secret scalar a, the responder b, both for one session. The
  * initiator sends its keys as points H(x)^a, the responder its own as H(y)^b, and each blinds the
  * other's points again. H(x)^ab is equal on both sides exactly for equal keys, and a point with one
- * scalar tells nothing to one who does not have it. docs/spec/private-intersection.md has the
- * bytes, and says what an honest side and a malicious one can learn.
+ * scalar tells nothing to a side that does not have that scalar. docs/spec/private-intersection.md
+ * has the bytes, and says what an honest side and a malicious one can learn.
  *
- * We chose this protocol among newer and faster ones (oblivious transfer, oblivious key-value
+ * We preferred this protocol to newer and faster ones (oblivious transfer, oblivious key-value
  * stores) because it needs one primitive and three messages, and because a thousand keys take less
  * than a second. It breaks down at a million keys, which take minutes of CPU time on each side.
  */
@@ -50,7 +50,10 @@ export interface IntersectionOptions {
 }
 
 export interface IntersectionResult {
-  /** The own keys that the peer has as well, in their own order, or null if only counted. */
+  /**
+   * Keys of this side that the peer has as well, in the order in which they were given, or null if
+   * they were only counted.
+   */
   readonly common: readonly Uint8Array[] | null;
   readonly commonCount: number;
   /** The number of points of the peer, dummies included. */

@@ -1,6 +1,6 @@
 /**
  * The keys that one node owns in the second tier, and who holds them. Each member tells the owner
- * which of its keys fall to it, and goes on telling, beat by beat, that this is all.
+ * which of its keys fall to this owner, and confirms with every beat that there are no others.
  *
  * What it promises. A "complete" answer without holders means that no member holds the key: the
  * owner has heard from every member, within the lease, under the same list of members that the
@@ -18,8 +18,8 @@ import type { Registration } from '../wire/owner-message.ts';
 import { hashName } from './route-table.ts';
 
 /**
- * Keys that one member may enter at one owner: a state of them fills a message of the transport.
- * One with more is refused, so the directory says "unknown" and keeps its memory.
+ * Keys that one member may enter at one owner: a state of them fills a message of the transport. A
+ * member with more is refused, so the directory says "unknown" and its memory stays bounded.
  */
 export const MOST_MEMBER_KEYS = 1_000_000;
 /** Leases for which a member that left is remembered, so that a late message of it is refused. */

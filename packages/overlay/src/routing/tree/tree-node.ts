@@ -10,14 +10,14 @@
  * just started names its children (`expectChild`), and is not complete until it has heard them all.
  *
  * The rule of a search: look here, then below each child whose filter has the query, then at the
- * parent, which does the same without the child that the query came from. The way back after a
- * false positive is the way it came. All filters of a tree have one size, so those near the root
+ * parent, which does the same without the child that the query came from. After a false positive
+ * the query goes back the way it came. All filters of a tree have one size, so those near the root
  * are the fullest; one that is full says yes to everything, and then all children are asked, which
- * is slow and right.
+ * is slow but correct.
  *
  * The expected number of nodes that a search below the root visits in vain is the sum of the rates
- * of all filters below it. For a filter of a child has no bit that its parent's lacks, so a key
- * that passes the child has passed the parent.
+ * of all filters below it. The reason is that a child's filter has no bit that its parent's lacks,
+ * so a key that passes the child has passed the parent.
  */
 
 import { BloomFilter } from 'bloomery';
@@ -29,7 +29,7 @@ export interface TreeOptions {
   readonly hashes: number;
   /** The longest subset of attributes that is a key; 1 for pairs, which queries ask as a filter. */
   readonly subsets: number;
-  /** How long a child that is silent is believed. */
+  /** Time for which a silent child is believed. */
   readonly leaseMs: number;
 }
 
@@ -93,7 +93,7 @@ export class TreeNode {
     return filter;
   }
 
-  /** The filter that a query is. */
+  /** The query as a filter of its keys. */
   queryFilter(query: Attributes): BloomFilter {
     const { subsets } = this.#options;
     const filter = this.#empty();

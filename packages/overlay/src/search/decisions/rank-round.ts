@@ -19,9 +19,9 @@
  * A source that cannot have any key is not asked. Its number of documents is known from the
  * directory.
  *
- * Lies. Counts that contradict themselves fail a source. So does a number of documents above what
- * its summary has room for (`mostDocuments`). What a liar can still do is what files of its own
- * could do.
+ * Lies. A source whose counts contradict themselves has failed. So has one that claims more
+ * documents than its summary has room for (`mostDocuments`). The remaining lies have no more effect
+ * than files that the liar could put into its own folder.
  */
 
 import type { Query } from '../terms/query.ts';
@@ -64,7 +64,7 @@ interface SourceState {
   readonly canMatch: boolean;
   question: Question | null;
   isAnswered: boolean;
-  /** Counts of the first answer, which weigh. */
+  /** Counts of the first answer, from which the exact weights are computed. */
   having: readonly number[];
   documents: number;
   /** Documents of the latest answer, with counts for all keys of the query. */
@@ -100,7 +100,7 @@ export class RankRound {
         query.required.every((key) => source.maybe[key]) &&
         (query.types.length === 0 || source.mayHaveType) &&
         source.maybe.some(Boolean);
-      // Counts of keys weigh even where no document matches.
+      // The weights need the counts of keys even from sources where no document matches.
       const keys = query.keys.flatMap((_, key) => (source.maybe[key] ? [key] : []));
       return {
         source,
@@ -120,7 +120,10 @@ export class RankRound {
     });
   }
 
-  /** The next step. Every question and every wish of the step before was answered or failed. */
+  /**
+   * The next step. Call it when every question and every fetch of the step before was answered or
+   * failed.
+   */
   next(): RankStep {
     if (!this.#isBegun) {
       this.#isBegun = true;
@@ -184,14 +187,16 @@ export class RankRound {
   }
 
   /**
-   * The best documents, at least as many as asked for if there are so many. Documents that tie with
-   * the last one follow for as long as their order needs the paths, which only their owners know.
+   * The best documents, at least as many as asked for if there are so many. Documents of the same
+   * source that tie with the last one follow it, because ties within a source are ordered by path,
+   * and only the source knows the paths.
    */
   ranked(): RankedHit[] {
     const all = this.#scored();
     if (all.length <= this.#most) return all;
     const last = all[this.#most - 1];
-    // Ties of one source are ordered by path after the fetch; those of later ones are behind.
+    // Ties of one source are ordered by path after the fetch. Ties of later sources come behind
+    // them.
     return all.filter(
       ({ score, source }, i) => i < this.#most || (score === last.score && source === last.source),
     );
@@ -215,7 +220,7 @@ export class RankRound {
     );
     const guessed = this.#query.keys.map((_, key) => {
       const passing = sumOf(this.#states, ({ source }) => (source.maybe[key] ? 1 : 0));
-      // As many documents, spread at random over the sources, would hit so many of them.
+      // This many documents, spread at random over the sources, would be in `passing` of them.
       const spread = passing < length ? -length * Math.log(1 - passing / length) : documents;
       return Math.min(documents, Math.max(1, Math.round(spread)));
     });
@@ -313,7 +318,8 @@ export class RankRound {
       const counts = keys.map((key) => last.counts[key]);
       return scoreOf(counts, before, last.length) * largest * SLACK >= floor;
     }
-    // Those below the floor are strictly below it. A question with the very weights settles it.
+    // Documents below the floor are strictly below it. If the weights were exact already, that
+    // settles the source.
     if (least === 1 && largest === 1) return question.floor > floor;
     return question.floor * largest * SLACK >= floor;
   }
