@@ -170,7 +170,7 @@ function compare(a: Compared, b: Compared, options: SimilarOptions): Similarity 
 
 type Counts = Parameters<typeof estimateIntersectionSize>[0];
 
-/** Estimates the intersection, more exactly the more sizes are known. */
+/** Estimates the intersection. The more sizes are known, the more exact the estimate is. */
 function knownIntersection(counts: Counts, size1: number | undefined, size2: number | undefined): Estimate {
   if (size1 !== undefined) return estimateJoinSize({ ...counts, size1, size2 });
   if (size2 === undefined) return estimateIntersectionSize(counts);

@@ -75,8 +75,8 @@ export function nameColumns(chunk: RecordChunk, options: KeyOptions, columns: Co
 }
 
 /**
- * Packs keys one after the other, with the ends of their records. Records that are skipped are
- * closed up in the chunk itself, so that the records stay neighbours.
+ * Packs keys one after the other, with the ends of their records. The gaps of skipped records are
+ * closed in the chunk itself, so that the remaining records lie one after the other.
  */
 class Packer {
   /** The records, of which those before `#from` have been read. */

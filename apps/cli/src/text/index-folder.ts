@@ -35,7 +35,7 @@ export interface IndexOptions {
   readonly rebuild?: boolean;
   /** Writes packed files of one piece again as files of many members, before they are indexed. */
   readonly repack?: boolean;
-  /** Threads that scan; 1 without it. The index is the same with any number. */
+  /** Threads that scan. Default 1. The index is the same with any number. */
   readonly threads?: number;
   /** Ends the run: the former index stays. */
   readonly signal?: AbortSignal;
@@ -45,7 +45,7 @@ export interface IndexOptions {
 
 export interface IndexReport {
   readonly files: number;
-  /** Files that were indexed now, from their beginning or further. */
+  /** Files that this run indexed, whole or from where the last run ended. */
   readonly indexed: number;
   readonly grown: number;
   readonly renamed: number;
@@ -99,7 +99,7 @@ class FolderIndexer {
   /** The new list, by path and in its order; null for a file that is not done, or is left out. */
   readonly #files = new Map<string, IndexedFile | null>();
   readonly #open = new Map<ScannedFile, OpenEntry>();
-  /** Numbers of the files that go on in this run. */
+  /** Ids of the known files that this run extends. */
   readonly #extended = new Set<number>();
   #renamed = 0;
   #grown = 0;
@@ -220,8 +220,8 @@ class FolderIndexer {
   }
 
   /**
-   * Looks at all files, and opens those that are to be scanned. Descriptors stay open until a
-   * file is done, so the number of files that are open at a time is that of some jobs.
+   * Looks at all files, and opens those that are to be scanned. A descriptor stays open until its
+   * file is done, so only the files of a few jobs are open at a time.
    */
   *#filesToScan(): Generator<ScannedFile> {
     const { onWarning } = this.#options;

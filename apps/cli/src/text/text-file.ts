@@ -13,7 +13,7 @@ export type FileKind = 'plain' | 'gzip' | 'zstd';
 /** Reads bytes at a place of a file: fewer than asked for only at its end. */
 export type ReadBytes = (position: number, length: number) => Uint8Array | Promise<Uint8Array>;
 
-/** Properties by which a file is recognised. Numbers of nanoseconds are texts. */
+/** Properties by which a file is recognised. Times in nanoseconds are strings of digits. */
 export interface FileIdentity {
   readonly size: number;
   /** Time of the last change; empty if it was too recent to tell later changes from it. */
@@ -49,7 +49,7 @@ export function readInto<Bytes extends Uint8Array>(
   return at === bytes.length ? bytes : (bytes.subarray(0, at) as Bytes);
 }
 
-/** An open file as a port. */
+/** Reads from an open file. */
 export function bytesAt(descriptor: number): ReadBytes {
   return (position, length) => readSome(descriptor, position, length);
 }
@@ -89,9 +89,9 @@ const SETTLED_MS = 50;
 const COARSE_MS = 2500;
 
 /**
- * The identity of an open file. A file that was changed just now waits for the clock of the file
- * system to move on; one that is being written gets no time, and counts as changed later unless it
- * is larger then.
+ * The identity of an open file. If the file was changed just now, this waits for the clock of the
+ * file system to move on. If the file is still being written then, its identity has no time, and
+ * the file counts as changed later unless it has grown.
  */
 export function identify(descriptor: number, clock: () => number = Date.now): FileIdentity {
   let stat = statOf(descriptor);
@@ -123,8 +123,8 @@ export type FileChange = 'same' | 'grown' | 'changed';
  * A larger file whose former head and tail are still there has grown.
  *
  * A file of the same size without a known time was being written when it was indexed. It has not
- * grown since, so that its writer may be one that writes in place, such as into a log of a fixed
- * size, and any line may be new: it has changed.
+ * grown since, so its writer may write in place, such as into a log of a fixed size. Then any line
+ * may be new, so the file counts as changed.
  */
 export function changeOf(descriptor: number, known: FileIdentity): FileChange {
   const stat = statOf(descriptor);

@@ -2,12 +2,12 @@
  * Decides from counts of answers whether a filter keeps its promises. Three things are checked:
  *
  * - Keys that were added are all found. A single miss is a failure: "no" must be certain.
- * - Non-member keys are answered "maybe" as often as the ones of this filter say, two-sided, at
- *   five standard deviations. A higher rate means a bad hash or damage; a lower rate means that the
- *   filter is not what it seems. For filters that are asked one after the other and may hold the
- *   same keys (rotating, attenuated), the estimate is an upper bound. Files of other systems that
- *   promise a rate are checked against that promise only, because with double hashing small filters
- *   have more false positives than their ones say (docs/spec/formats.md, Redis).
+ * - Non-member keys are answered "maybe" as often as the number of ones in this filter predicts,
+ *   two-sided, at five standard deviations. A higher rate means a bad hash or damage; a lower rate
+ *   means that the filter is not what it seems. For filters that are asked one after the other and
+ *   may hold the same keys (rotating, attenuated), the estimate is an upper bound. Files of other
+ *   systems that promise a rate are checked against that promise only, because with double hashing
+ *   small filters have more false positives than their ones say (docs/spec/formats.md, Redis).
  * - Non-member keys are not answered "maybe" more often than the file promises. The promise is a
  *   mean over filters. The rates of small filters scatter around it, as the numbers of their ones
  *   do, so five standard deviations of that scatter are allowed as well.
