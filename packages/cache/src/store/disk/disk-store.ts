@@ -18,14 +18,15 @@
  *   `syncRemovals` no removals), but readers never get a torn body.
  * - Equal large bodies are one file. Small ones are stored with each head, because sharing them
  *   would take a second read per hit.
- * - Memory does not grow with the length of a body, nor by more than two pieces of
- *   at most 2 MiB for each stalled reader.
+ * - Memory does not grow with the length of a body, nor by more than two pieces of at most 2 MiB
+ *   for each stalled reader.
  *
  * Why small bodies are in packs, measured (16 at a time, page cache, on two cores with a load of
  * nine, so only the ratios are meaningful): bodies of 10 KB are stored 3 to 9 times as fast in a
- * pack as in files of their own and read 1.3 to 2.1 times as fast; bodies of 64 KiB 3 to 4 and 1.2
- * to 1.5 times. But then a new head costs a copy of the body: at 64 KiB a quarter as many per
- * second, and garbage that must be compacted later. Hence the limit of 64 KiB.
+ * pack as in files of their own and read 1.3 to 2.1 times as fast. Bodies of 64 KiB are stored 3 to
+ * 4 times and read 1.2 to 1.5 times as fast. But in a pack a new head costs a copy of the body. At
+ * 64 KiB a quarter as many heads are replaced per second, and the old copies are garbage that must
+ * be compacted later. Hence the limit of 64 KiB.
  */
 
 import { join } from 'node:path';
@@ -356,8 +357,8 @@ export class DiskStore implements LowerStore {
   async #close(): Promise<void> {
     this.#stop(new Error('Cannot change the store: it was closed'));
     await this.#ledger.turn(async () => {});
-    // So that the next start reads no log, and the order of use is kept. If it fails, the log still
-    // has everything.
+    // With a snapshot the next start reads no log, and the order of use is kept. If it fails, the
+    // log still has everything.
     await this.#journal.settled().catch(() => {});
     await this.#journal.snapshot(this.#index, this.#bodies).catch(() => {});
     await this.#journal.settled().catch(() => {});

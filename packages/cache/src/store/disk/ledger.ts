@@ -187,10 +187,10 @@ export class Ledger {
     const { journal, index, bodies } = this.#parts;
     let bytes = 0;
     for (const change of batch) bytes += change.bytes;
-    // Before anything is decided, because an entry must not be evicted between a decision and its
-    // execution.
+    // Room is reserved before anything is decided, because an entry must not be evicted between a
+    // decision and its execution.
     const room = bytes === 0 || (await this.#parts.holdRoom(bytes));
-    // All at once: they have different keys, and deciding only reads.
+    // All changes are decided at once: they have different keys, and deciding only reads.
     const decided = await Promise.all(batch.map((change) => this.#decide(change, room)));
     const staged = decided.filter((stage) => stage !== null);
     const orphans = new Set<number>();
@@ -200,8 +200,8 @@ export class Ledger {
     await this.#log(staged);
     for (const stage of staged) {
       this.#apply(stage, orphans);
-      // At once, because a listener that is told of a key must find it, and a caller must not find
-      // a key before listeners are told (`has` in response-store.ts).
+      // This follows in the same turn, because a listener that is told of a key must find it, and a
+      // caller must not find a key before listeners are told (`has` in response-store.ts).
       stage.step.done(!stage.failed);
     }
     await this.sweepBodies(orphans);

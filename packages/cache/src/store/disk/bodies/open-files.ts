@@ -6,16 +6,16 @@
  * is read stays readable for its readers, because an unlinked file exists as long as it is open. A
  * name (the digest of the body) finds the descriptor that is already open.
  *
- * Such a file occupies disk space until then, and is counted neither here nor in room.ts. With
- * stalled readers the disk can therefore hold more than the capacity, by the bodies that were
- * deleted while they were read. That excess is bounded from outside: `limit` files at most, no more
- * than the proxy has clients, and for no longer than it lets a client stall. Counting them would
- * make one stalled client evict bodies that others want.
+ * Such an unlinked file occupies disk space until it is closed, and is counted neither here nor in
+ * room.ts. With stalled readers the disk can therefore hold more than the capacity, by the bodies
+ * that were deleted while they were read. That excess is bounded from outside: `limit` files at
+ * most, no more than the proxy has clients, and for no longer than it lets a client stall. Counting
+ * them would make one stalled client evict bodies that others want.
  *
  * At most `limit` files are open or being opened. Further requests wait for one to be closed, first
- * come, first served. A request that is cancelled while it waits held no slot: only a slot that was
- * held wakes the next. No holder of a descriptor waits for another one, so there is no deadlock;
- * the proxy disconnects a client that stalls forever.
+ * come, first served. A request that is cancelled while it waits held no slot, so it wakes no
+ * other: only the release of a held slot wakes the next request. No holder of a descriptor waits
+ * for another one, so there is no deadlock; the proxy disconnects a client that stalls forever.
  */
 
 import { BodyError } from '../../response-store.ts';
