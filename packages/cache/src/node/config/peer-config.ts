@@ -4,8 +4,8 @@
  * the node then does nothing for neighbours.
  *
  * All nodes of a fleet can have the same list of peers: a node leaves its own address out and says
- * so in a warning. We refused to make that an error, because then each machine would need a
- * file of its own.
+ * so in a warning. We refused to make that an error, because then each machine would need a file of
+ * its own.
  */
 
 import { isIPv4, isIPv6 } from 'node:net';

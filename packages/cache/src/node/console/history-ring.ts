@@ -43,7 +43,7 @@ const SUMS = P50 - 1;
 
 export type HistoryRow = readonly (number | null)[];
 
-/** The counts that a row is the difference of: the columns that are sums, then latency buckets. */
+/** The counts whose difference is a row: the columns that are sums, then latency buckets. */
 export type Tally = Float64Array;
 
 export function tallyOf({ requests, latency, ...counts }: Counts): Tally {
@@ -138,8 +138,8 @@ export class HistoryRing {
   }
 
   /**
-   * All rows, the oldest first. The last one is that of the running step, as far as the sample or,
-   * without one, the last sample tells.
+   * All rows, the oldest first. The last one is that of the running step, up to the given sample
+   * or, without one, up to the last sample.
    */
   rows(now: Sample | null): HistoryRow[] {
     const rows = Array.from({ length: this.#size }, (_, i) => this.#read(i));

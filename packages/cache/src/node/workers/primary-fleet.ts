@@ -15,8 +15,8 @@
  * machine). A hit costs nothing.
  *
  * When a worker dies, everything that it told leaves the summary, because no process can serve it.
- * Each life of a worker is a part of the summary of its own (`peers/decisions/summary-keeper.ts`),
- * so what the next life tells is not swept away with the rest.
+ * Each life of a worker has its own part of the summary (`peers/decisions/summary-keeper.ts`), so
+ * keys that the next life tells are not dropped with those of the last one.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -142,7 +142,7 @@ export class PrimaryFleet {
         break;
       case 'plan': {
         const tell = (plan: NeighbourPlan) => {
-          // Those of `beyond` and the holder are plain already.
+          // The neighbours of `beyond` and the holder are plain data already.
           const asks = plan.asks.map((ask) => ({ ...ask, neighbour: plainNeighbour(ask.neighbour) }));
           reply({ kind: 'planned', id: message.id, plan: { ...plan, asks } });
         };
@@ -190,7 +190,8 @@ export class PrimaryFleet {
   /** Takes the secrets that its file has now, here and in the workers. */
   changeSecrets(secrets: readonly Uint8Array[]): void {
     this.#secrets = secrets;
-    // Workers first: what the primary signs for them must be known to them.
+    // The workers are told first, because they must know the secrets under which the primary sends
+    // them questions.
     this.#options.tellAll({ kind: 'fleet-secrets', secrets: secrets.map(inBase64) });
     this.#member.keyring.change(secrets);
   }
@@ -202,7 +203,7 @@ export class PrimaryFleet {
     this.#options.tellAll({ kind: 'fleet-certificates', certificates: pem });
   }
 
-  /** Takes the neighbours of other settings. */
+  /** Takes over the neighbours of new settings. */
   changeMembers(peers: PeerConfig): void {
     this.#member.changeMembers(peers);
   }

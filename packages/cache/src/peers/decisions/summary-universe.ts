@@ -29,12 +29,12 @@ const MOST_UNIVERSE = 2 ** 48;
 /** Room for growth in a new universe. */
 const HEADROOM = 1.25;
 
-/** The share of keys for which one summary may wrongly say "maybe", with so many neighbours. */
+/** The share of keys for which one summary may wrongly say "maybe", by the number of neighbours. */
 export function summaryRate(neighbours: number, falseCandidates = FALSE_CANDIDATES): number {
   return falseCandidates / 2 ** Math.ceil(Math.log2(Math.max(1, neighbours)));
 }
 
-/** The universe for a summary that is begun with so many positions. */
+/** The universe for a new summary that begins with this many positions. */
 export function universeFor(positions: number, neighbours: number, falseCandidates?: number): number {
   const least = (HEADROOM * positions) / summaryRate(neighbours, falseCandidates);
   const power = 2 ** Math.ceil(Math.log2(Math.max(LEAST_UNIVERSE, least)));

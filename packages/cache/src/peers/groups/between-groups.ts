@@ -41,7 +41,7 @@ export interface BetweenGroupsOptions {
 const MOST_ASKED = 2;
 /** Members of the owner group that are looked at, because the first ones may be down. */
 const MOST_LOOKED = 8;
-/** A group of which no list was heard for so many times the patience owns nothing. */
+/** A group owns nothing if no list of it was heard for this many times the patience. */
 const FRESH_PATIENCES = 3;
 const LOOKS_PER_PATIENCE = 6;
 

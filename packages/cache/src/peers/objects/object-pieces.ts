@@ -5,7 +5,7 @@
  * ```
  * piece    length: 4 bytes, big-endian, 0 to 65,536
  *          bytes
- *          check: 16 bytes, the begin of HMAC-SHA256 under the fleet's response key, of
+ *          check: 16 bytes, the beginning of HMAC-SHA256 under the fleet's response key, of
  *            context (32 bytes: the request and the head, `answerContext` of object-response.ts)
  *            0 for a piece, 1 for the end (1 byte)
  *            bytes of the body up to here (8 bytes, big-endian)

@@ -3,10 +3,10 @@
  * processes of the node, in slices of a millisecond (`sliced-work.ts`).
  *
  * Building on demand was chosen over Squid's own way, a digest that is rebuilt every hour. A Squid
- * fetches a digest at most every 300 s, so there is little to save, and the digest is always there
- * and always of this moment: there is none to wait for when the first Squid asks, it holds exactly
- * what is stored, and its size follows the store. A digest is used again for 10 s, so clients that
- * ask for it all the time cost one digest per 10 s.
+ * fetches a digest at most every 300 s, so a kept digest would save little. A digest built on
+ * demand is never out of date: the first Squid need not wait for the next full hour, the digest
+ * holds exactly the stored responses, and its size follows the store. A digest is used again for 10
+ * s, so clients that ask for it all the time cost one digest per 10 s.
  *
  * While the node reads its disk after a start, the digest would lack most objects, and the Squid
  * that got it would not ask again for 5 minutes. So the first digests wait for the end of that, for
@@ -14,8 +14,9 @@
  *
  * A response that becomes stale within the life of the digest is left out, as in Squid. The life is
  * the 10 s until `Expires`. A Squid uses the digest for 300 s more, and we refused to count those:
- * then a response with `max-age=300` would never be in a digest. In the digest it costs a Squid one
- * round trip if it has become stale, and outside a fetch from the origin each time.
+ * then a response with `max-age=300` would never be in a digest. A response in the digest costs a
+ * Squid one round trip if it has become stale. A response outside it costs a fetch from the origin
+ * each time.
  */
 
 import type { Clock } from '@bloomery/transport';
