@@ -5,8 +5,8 @@
  * A fetch has a list of sources (`flight/fetch-order.ts`). `flight/fetch-job.ts` asks them in that
  * order, inside the flight, so all requests that wait for the flight share them. If a source fails
  * before it has given a head, the next one is asked. The failure of the last source is the failure
- * of the fetch. A failure after the head ends the fetch: the waiting requests have the head
- * by then, and bytes of another source need not continue that body.
+ * of the fetch. A failure after the head ends the fetch: the waiting requests have the head by
+ * then, and the bytes of another source may not continue that body.
  *
  * A source decides itself whether a head is an answer. One that can only say "not here" reports
  * that as an error, and the next source is asked.

@@ -51,7 +51,7 @@ export class Exchange {
   bytesOut = 0;
   bytesFromOrigin = 0;
   bytesFromNeighbours = 0;
-  /** The note of a source before the origin about its choice. */
+  /** The note in which a source that is asked before the origin explains its choice. */
   sourceNote: string | null = null;
   /** The name or the address of the neighbour that gave the response. */
   neighbour: string | null = null;

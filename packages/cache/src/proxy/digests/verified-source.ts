@@ -61,7 +61,10 @@ export class VerifiedSource implements ResponseSource {
     this.#wrong = wrong;
   }
 
-  /** A source may decide it with the head of a response, so it is not copied. */
+  /**
+   * This is read from the source each time, because a source may decide it with the head of a
+   * response.
+   */
   get copies(): boolean {
     return this.#source.copies ?? false;
   }
@@ -276,7 +279,7 @@ class VerifiedFetch implements SourceFetch, SourceHandler {
     this.#state = 'over';
     this.#queue = [];
     this.#unhold();
-    // A document that has ended is read on; this one has not.
+    // The reader goes on with a document that has ended. This one has not ended, so it is dropped.
     this.#reader?.drop();
     this.#reader = null;
   }

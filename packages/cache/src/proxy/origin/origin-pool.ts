@@ -45,8 +45,8 @@ export interface Slot {
   /** Told of each request, so that it knows where a response begins. */
   readonly continues: ContinueFilter;
   /**
-   * Called before the HTTP client learns that the connection ends, because it must not be paused
-   * then.
+   * Called before the HTTP client learns that the connection ends, because the client must not be
+   * paused at that moment.
    */
   ending: (() => void) | null;
 }
