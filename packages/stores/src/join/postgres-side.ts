@@ -119,7 +119,7 @@ export function postgres({ client, table, where, copy }: PostgresOptions): JoinS
         [table, names[keys[0]]],
         options,
       );
-      // Only tables can be sampled; of a view the first rows have to do.
+      // Only tables can be sampled. For a view, the first rows stand for all.
       const isTable = ['r', 'm', 'p'].includes(kind) && count > 4 * SIZED_ROWS;
       const percent = ((100 * SIZED_ROWS) / Math.max(1, count)).toPrecision(6);
       const sample = isTable ? ` tablesample system (${percent})` : '';

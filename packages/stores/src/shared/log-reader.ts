@@ -39,7 +39,7 @@ export class LogReader {
   readonly #state: SharedState;
   readonly #alarm: () => void;
   readonly #pause = new Pause();
-  /** The rest between two reads. It is another one than the pause before a new connection. */
+  /** The rest between two reads, which is not the pause before a new connection. */
   readonly #rest = new Pause();
   #connection: RedisConnection | null = null;
   #wantsLook = false;
@@ -228,7 +228,7 @@ export class LogReader {
     await this.#load(connection, look, 'adopt');
   }
 
-  /** Loads snapshot and log into a fresh filter and takes it as this member's. */
+  /** Loads snapshot and log into a fresh filter, which becomes this member's own. */
   async #load(connection: RedisConnection, first: Look, verdict: ServerVerdict): Promise<void> {
     const state = this.#state;
     state.isLoading = true;

@@ -126,7 +126,7 @@ export class TextIndex {
       // All stripes that are left have the same rows.
       const more = [...rows].filter((row) => !read.has(row)).sort((a, b) => a - b);
       if (step.kind === 'rows') {
-        // A single needle: a row has done its work when it was read.
+        // With a single needle, a row is not needed again after it was intersected.
         await this.#readRows(left, more, options, ({ bits }, _, row) => intersect(bits, row));
       } else {
         await this.#readRows(left, more, options, ({ rows: held }, number, row) => held.set(number, row));

@@ -1,6 +1,6 @@
 /**
- * The client's side of a published list: which file it wants next, and whether it believes what
- * came (docs/spec/annotations.md). A state machine without clock, randomness and network.
+ * The client's side of a published list: which file it wants next, and whether it believes the file
+ * that came (docs/spec/annotations.md). A state machine without clock, randomness and network.
  *
  *     const step = follower.next(now());
  *     if (step.kind === 'wait') callAgainAt(step.untilS);
@@ -8,8 +8,8 @@
  *
  * What it promises. The list that it holds was signed by one of the keys, under the name of this
  * group, and is never replaced by an older one. A file that does not lead to a signed list changes
- * nothing. No answer makes it ask more than once: after an update that did not fit comes the full
- * file, after that a rest.
+ * nothing. No answer makes it ask more than once more: after an update that did not fit it asks for
+ * the full file, and then it rests.
  *
  * What it cannot notice: newer publications that are withheld. `ageS` says how old the list is.
  */

@@ -1,7 +1,8 @@
 /**
  * Builds a speller from words. The forms are streamed into the filter, which keeps only the hash of
  * each (8 bytes) and the letter groups. The list for suggestions keeps the forms themselves, up to
- * two million; of a language with more, it has only the words that no rule made from another.
+ * two million; for a language with more forms, it has only the words that no rule made from
+ * another.
  *
  * The default rate is 0.1 %, 10 bits per word. At 1/32, which kept en_US below 100 kB, 6 % of the
  * words that hunspell flags in a text went unseen.

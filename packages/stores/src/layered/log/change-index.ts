@@ -1,6 +1,6 @@
 /**
  * The place in the log of the latest change of each key: a hash table in a scratch file, so that
- * memory holds the filter alone. It is derived from the log and built again at each start. A crash
+ * memory holds the filter alone. It is derived from the log and rebuilt at each start. A crash
  * leaves at most a file that the next start removes.
  *
  * A slot has 16 bytes: the 64-bit hash of the key, and the position in the log plus one; zero means
@@ -121,7 +121,10 @@ export class ChangeIndex {
     this.#descriptor = -1;
   }
 
-  /** The slot of the key with its position plus one, or the free slot where it belongs with 0. */
+  /**
+   * The slot of the key and its position plus one. If the key is missing, the free slot where it
+   * belongs, and 0.
+   */
   #find({ low, high }: Hash64, isKey: IsKey): { slot: number; position: number } {
     const all = 2 ** this.#bits;
     let slot = this.#home(high);

@@ -335,7 +335,8 @@ function create(folder: string, base: string): LogManifest {
 }
 
 /**
- * The manifest for the base as it is: unchanged, or after a merge that was cut short at its end.
+ * The manifest that fits the present base. It is `found`, or the one that a merge did not write
+ * because it was cut short after the base was in its place.
  */
 async function overBase(folder: string, found: LogManifest, options: LogOptions): Promise<LogManifest> {
   const { identity, mergedThrough } = options;

@@ -37,8 +37,8 @@ end
  * One look: meta, end of the log, INFO replication, TIME, members. Each is one text with a line per
  * part: a client decodes five texts in a fraction of the time that a list of all fields takes, and
  * every member looks twice a second. ARGV: prefix, member. A look without a member gets no members.
- * A settled server gives the member its own line, and another server those of all members, who have
- * to confirm.
+ * A settled server gives the member only its own line. A server that is not settled gives the lines
+ * of all members, because all have to confirm.
  */
 export const LOOK = script(`
 local replication = redis.call('INFO', 'replication')
@@ -155,7 +155,7 @@ return 1`);
 
 /**
  * Takes the lease for ARGV[3] milliseconds, unless another member has it. A lease that was taken on
- * another server counts no more: its holder cannot publish here. The holder itself may take it
+ * another server no longer counts: its holder cannot publish here. The holder itself may take it
  * again, after a broken connection. Returns the token, or '' for none. ARGV[2] names the member.
  */
 export const TAKE_LEASE = script(`
