@@ -13,9 +13,9 @@
  * - Perl: part of every Debian (perl-base is essential) and of nearly every other Linux. We took
  *   it. Only builtin functions are used.
  *
- * Two more things follow from a program of its own. Only it needs the privilege, as with tcpdump.
- * And it can run in another network namespace while this process stays outside (`prefix`), so one
- * process can hold devices in many.
+ * A separate program has two more advantages. Only it needs the privilege, as with tcpdump. And it
+ * can run in another network namespace while this process stays outside (`prefix`), so one process
+ * can hold devices in many.
  *
  * Pipes have back-pressure. When this process is busy, packets wait in the kernel's queue of the
  * device, and are dropped there as on any interface. In the other direction up to 1 MiB waits for

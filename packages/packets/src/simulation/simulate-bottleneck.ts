@@ -3,8 +3,8 @@
  * flows of UDP that do not, and the queue discipline under trial in front of the link. It is the
  * experiment of the paper on stochastic fair Blue, with any number of flows and any queue.
  *
- * The model. All packets have the same length. A sender's packet is at the queue at once; from the
- * end of the link it takes the round-trip time of its flow until the acknowledgement is back. So
+ * The model. All packets have the same length. A packet reaches the queue as soon as it is sent.
+ * When it has left the link, its acknowledgement arrives after the round-trip time of its flow. So
  * the whole propagation delay lies behind the queue, which changes no time that a flow can see.
  * Acknowledgements are not lost. Flows of UDP send at a constant rate, each gap drawn from half to
  * one and a half times the mean, because a fixed gap can fall into step with the queue.
@@ -55,7 +55,7 @@ export interface BottleneckOptions {
   readonly packetBytes?: number;
   readonly queue: (tools: QueueTools) => PacketQueue<SimPacket>;
   readonly tcp: TcpLoad;
-  /** Bits per second that each flow sends which does not respond. */
+  /** Bits per second of each flow that does not respond. */
   readonly udpBitsPerSecond: readonly number[];
   /** Whether UDP packets claim that their sender understands marks. Default false. */
   readonly udpClaimsEcn?: boolean;

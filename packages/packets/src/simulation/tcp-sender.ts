@@ -5,9 +5,9 @@
  * in packets of equal length:
  *
  * - A window of 10 at the start (RFC 6928), doubled every round trip, then one more per round trip.
- * - A packet is lost when one that was transmitted three later has arrived; so a retransmission
- *   that is lost is noticed as well. The window is halved once per round trip, whatever the number
- *   of losses and marks in it.
+ * - A packet counts as lost when the third transmission after it, or a later one, has arrived. So a
+ *   retransmission that is lost is noticed as well. The window is halved once per round trip,
+ *   whatever the number of losses and marks in it.
  * - A timeout after the smoothed round trip and four times its variation, at least 200 ms as in
  *   Linux (RFC 6298 asks for a second), doubled each time. All packets under way count as lost.
  *
@@ -28,7 +28,7 @@ export interface Segment {
 
 /** States of a packet; a number of at least 0 is the transmission that is under way. */
 const [ARRIVED, LOST] = [-1, -2];
-/** Packets under way at most: a power of two. */
+/** The most packets under way: a power of two. */
 const ROOM = 4096;
 const FIRST_WINDOW = 10;
 const REORDERING = 3;

@@ -58,7 +58,10 @@ export interface StagerOptions {
 export class PacketStager {
   /** Room for a chunk of a capture; packets that lie in it are not copied. */
   readonly chunk: Uint8Array;
-  /** Not the same memory: a record across two chunks is copied while the second one is in use. */
+  /**
+   * These copies do not lie in `chunk`: a record across two chunks is copied while the second chunk
+   * is in use.
+   */
   readonly #copies: Uint8Array;
   readonly #stage: StageFunction;
   readonly #words: Int32Array;
