@@ -6,13 +6,13 @@
  * a lead at its true distance. A lead may be false, or point to a copy that is gone by now; it
  * costs hops, and the search notices (choose-hop.ts).
  *
- * Own keys are kept as 64-bit hashes. Level 0 is built from them again after a withdrawal: 50 keys
- * take 10 µs, and 100,000 take 10 ms. We refused a counting filter, which needs eight times the
- * memory of the hashes at the widths of a plan.
+ * Own keys are kept as 64-bit hashes. Level 0 is rebuilt from them after a withdrawal: 50 keys take
+ * 10 µs, and 100,000 take 10 ms. We refused a counting filter, which needs eight times the memory
+ * of the hashes at the widths of a plan.
  *
- * A node that passes nothing on (`forwards: false`: a gateway with one uplink, a client) folds what
- * it hears to the growing widths of the plan. That takes less than half of the bytes for three
- * levels, and its own array then has its own keys alone.
+ * A node that passes nothing on (`forwards: false`: a gateway with one uplink, a client) folds the
+ * arrays that it hears to the growing widths of the plan. That takes less than half of the bytes
+ * for three levels. The array that it sends has its own keys alone.
  */
 
 import { AttenuatedBloomFilter, type KeyHash, type SecretKey } from 'bloomery';

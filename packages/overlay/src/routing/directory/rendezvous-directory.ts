@@ -1,15 +1,15 @@
 /**
  * The second tier among the members themselves: each key has two owners, the first two of its
- * rendezvous order, which know who holds it (decisions/owner-records.ts). It needs no server, and a
- * node that ends takes only records with it that their members tell again.
+ * rendezvous order, which know who holds it (decisions/owner-records.ts). It needs no server, and
+ * when a node ends, only records are lost that their members tell again.
  *
  * Each member has a session with each owner: a state first, then changes, one message at a time,
  * and a beat if there is nothing to tell. That is N messages per beat and node, so it is for fleets
  * of up to some hundred members. For larger ones, `Directory` is the port to another second tier.
  *
  * The list of members is that of the transport. Every message carries its hash, the view. Where
- * members disagree, because one has just joined, answers are "unknown" until all have heard of it;
- * as many owners as agree answer for the keys that they know.
+ * members disagree, because one has just joined, answers are "unknown" until all have heard of it.
+ * Owners name the holders that they know in any case.
  *
  * A node that finds its members by itself knows few of them when it has just started, or none while
  * its server is away. So a node answers "absent" only after a lease from its start, in which
@@ -231,7 +231,7 @@ export class RendezvousDirectory implements Directory {
       hashName(view) === hashName(own) &&
       this.#records.isComplete(members, own, nowMs);
     const holders = this.#records.holders(hash);
-    // Those that are named cannot deny for those that have no room in the answer.
+    // If the named holders deny, there may still be others that had no room in the answer.
     const isWhole = holders.length <= MOST_HOLDERS;
     return { holders: holders.slice(0, MOST_HOLDERS), isComplete: isComplete && isWhole };
   }
