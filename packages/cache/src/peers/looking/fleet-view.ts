@@ -57,7 +57,10 @@ export interface FleetPicture {
   readonly v: 1;
   readonly at: number;
   readonly nodes: readonly FleetNode[];
-  /** Holder, of (indices of nodes), state, objects, true hits, false hits. */
+  /**
+   * Holder of a summary and its publisher (indices of nodes), state, objects, true hits, false
+   * hits.
+   */
   readonly links: readonly (readonly [number, number, LinkState, number, number, number])[];
 }
 

@@ -41,7 +41,7 @@ export class SquidKeys implements SummarySink<string> {
     for (const numbers of [this.#thirds, this.#fourths, this.#untils]) numbers.cover(entry + 1);
     this.#thirds.set(entry, words.getUint32(8));
     this.#fourths.set(entry, words.getUint32(12));
-    // Rounded down, and it lasts until the year 2106.
+    // The time is rounded down to a second. 32 bits last until the year 2106.
     this.#untils.set(entry, Math.min(2 ** 32 - 1, Math.floor(until / 1000)));
   }
 

@@ -6,8 +6,8 @@
  * kept, and is 16 MiB at most (27 million objects with 5 bits per entry), or less if the memory for
  * all digests is less. Version, sizes and density are checked as Squid does it: a digest with more
  * than 65 % ones is refused, since it says "maybe" to nearly everything. A Squid without a usable
- * digest is not asked. A digest that lies in good density costs what the score allows: 20 questions
- * in vain, then one in 32.
+ * digest is not asked. A digest that lies at a permitted density costs what the score allows: 20
+ * questions in vain, then one in 32.
  *
  * A failed fetch drops the digest that was there: it is as old as its `Expires` by then, and a
  * Squid that does not give its digest would hardly give its objects.

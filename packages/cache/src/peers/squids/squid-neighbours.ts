@@ -2,10 +2,10 @@
  * The Squids of a node as neighbours in its plans: each miss is looked up in their digests, and a
  * Squid that may hold the object is asked before the origin.
  *
- * A Squid comes after the neighbours of the fleet: their bytes are proven, and its are not. So it
- * gets a place in a plan that has fewer than two questions, and the part of the budget that these
- * leave. It is no owner of keys, is not asked for the rest of a body, and never about a request
- * with Authorization or Cookie or a URL that looks like a secret.
+ * A Squid comes after the neighbours of the fleet, because their bytes are proven and those of a
+ * Squid are not. So it gets a place in a plan that has fewer than two questions, and the part of
+ * the budget that these leave. It is no owner of keys, is not asked for the rest of a body, and
+ * never about a request with Authorization or Cookie or a URL that looks like a secret.
  *
  * The same scores and the same choice as in a fleet say which Squid is asked and for how long
  * (`decisions/peer-score.ts`, `decisions/peer-choice.ts`). With workers, each has its own digests
@@ -41,7 +41,8 @@ export interface SquidNeighboursOptions
 const MOST_ASKS = 2;
 /**
  * A Squid answers most questions from its memory in a few milliseconds, and the others from its
- * disk. With the 20 ms of the fleet, three objects from a busy disk would put it to rest.
+ * disk. With the 20 ms of the fleet, a Squid that reads three objects from a busy disk would count
+ * as failing, and would not be asked for a while.
  */
 const LEAST_DEADLINE_MS = 100;
 const ALONE: NeighbourPlan = { asks: [], candidates: [], afterwards: 'origin' };

@@ -3,10 +3,11 @@
  * They are those that a summary names: complete, fresh, impersonal (`policy/summary-rules.ts`).
  *
  * A list tells URLs, and a summary only keyed hashes of them, so it reveals more: a member of the
- * fleet learns which URLs this node has, without guessing them. It could have had each object for
- * the asking. URLs whose query looks like a secret are never among them. A response that was
- * selected by fields of a client is offered only if these are Accept and Accept-Encoding, because
- * the list has to tell their values: others, such as User-Agent, describe a person's device.
+ * fleet learns which URLs this node has, without guessing them. It could also have asked for each
+ * of these objects and got it. URLs whose query looks like a secret are never among them. A
+ * response that was selected by fields of a client is offered only if these are Accept and
+ * Accept-Encoding, because the list has to tell their values: others, such as User-Agent, describe
+ * a person's device.
  */
 
 import { isPeerCopy } from '../../policy/index.ts';
