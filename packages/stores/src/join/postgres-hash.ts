@@ -9,7 +9,7 @@
  * compares the port with the server before it starts, and refuses to run if they differ.
  *
  * The two halves of a hash are left in `hashHigh()` and `hashLow()` instead of a bigint: a million
- * keys have several million hashes, and none of them needs an allocation so.
+ * keys have several million hashes, and this way none of them needs an allocation.
  */
 
 let high = 0;

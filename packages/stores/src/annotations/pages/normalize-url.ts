@@ -7,8 +7,9 @@
  * syntax; this file decides which differences do not tell pages apart.
  *
  * Two mistakes are possible. Two forms of one page hide a note. One form for two pages shows a note
- * where it does not belong, which is worse, so a rule is here only if it is right nearly always.
- * Sites whose `index.php` and `/` differ, or whose paths differ in a slash alone, lose.
+ * where it does not belong, which is worse, so a rule is here only if it is right nearly always. On
+ * sites whose `index.php` and `/` are different pages, or whose paths differ in a slash alone, the
+ * rules are wrong.
  */
 
 import { isTrackingParameter } from './tracking-parameters.ts';
