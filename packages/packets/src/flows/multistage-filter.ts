@@ -74,8 +74,8 @@ export class MultistageFilter {
   }
 
   /**
-   * Upper bound on the bytes of a flow that it counted. In a serial filter the stages count
-   * different packets, so their counters add up, as far as packets of the flow got.
+   * Upper bound on the bytes of a flow that the filter counted. In a serial filter the stages count
+   * different packets. So the counters of all stages that packets of the flow reached are added up.
    */
   bound(key: Int32Array): number {
     this.#hashKey(key);

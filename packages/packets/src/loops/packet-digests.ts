@@ -60,7 +60,8 @@ export class PacketDigests {
   }
 
   #makeRoom({ capturedLength }: PacketBatch, rows: number): void {
-    // The captured bytes decide, because payloads may be allowed to be far longer than they are.
+    // The captured bytes bound the memory, because `payloadBytes` may be far above the length of
+    // real payloads.
     let bytes = rows * (PLACE_BYTES + IPV6_BYTES);
     for (let row = 0; row < rows; row++) bytes += Math.min(capturedLength[row], this.#payloadBytes);
     if (bytes > this.#bytes.length) {

@@ -57,7 +57,7 @@ export class PcapngFormat implements RecordFormat {
         throw new CaptureError('malformed', CAPTURE, fault, base + at);
       }
       if (smallest === 0) {
-        // A block of another type: beyond the end it is skipped.
+        // A block of another type is skipped, even if it reaches beyond the chunk.
         at += length;
         if (at >= end) return at;
         continue;
