@@ -1,7 +1,8 @@
 /**
- * The directory: everyone's summary at every peer, so that a question goes only to peers that may
- * answer it (PlanetP; Broder and Mitzenmacher's survey, section 5.1). It follows all neighbours of
- * a transport, and keeps the summary of one that is offline: a search says that it may have more.
+ * The directory: the summaries of all peers at every peer, so that a question goes only to peers
+ * that may answer it (PlanetP; Broder and Mitzenmacher's survey, section 5.1). It follows all
+ * neighbours of a transport, and keeps the summary of one that is offline: a search says that it
+ * may have more.
  *
  * A peer whose summary has not come yet, or is larger than the limits, may have everything. It is
  * asked, and the search stays exact.
@@ -132,7 +133,7 @@ class FollowedPeer implements DirectoryPeer {
     const { transport } = this.#options;
     this.#stop = transport.subscribe(this.address, SUMMARY_TOPIC, {
       message: (bytes) => this.#hear(bytes),
-      // The request at the opening follows.
+      // No request is needed here: one follows when the link opens.
       state: (bytes) => void this.#take(bytes),
       open: () => {
         this.#setOnline(true);

@@ -3,8 +3,8 @@
  * that one index over all of them would give. decisions/rank-round.ts decides; this file asks.
  *
  * A peer that does not answer in time, or answers garbage, is left out of this search and named in
- * `failed`. Peers that are offline are named in `offline`. Those of them are marked whose last
- * summary says that they may have a document.
+ * `failed`. Peers that are offline are named in `offline`. A mark says which of these may have a
+ * document, by their last summary.
  */
 
 import type { Transport } from '@bloomery/transport';
@@ -317,7 +317,8 @@ function facts(peer: DirectoryPeer) {
     peer: id ?? address,
     address,
     documents: card?.documents ?? 0,
-    // A peer whose summary has not come yet is believed; its next search has the summary.
+    // A peer whose summary has not come yet may claim any number of documents. At the next search
+    // the summary bounds it.
     mostDocuments: isCurrent ? mostDocuments : UNKNOWN_DOCUMENTS,
   };
 }

@@ -149,7 +149,7 @@ export class SharedFolder {
   async #fetched({ handle, path }: IndexedDocument, keys: readonly string[]): Promise<FetchedDocument> {
     const { bytes, changed, digest } = this.#facts.get(path)!;
     const text = await this.#options.readText(path);
-    // A file that changes just now is found by what it said, and shows nothing.
+    // A file that is changing now is still found by its indexed text, and has no snippet.
     const snippet = snippetOf(text ?? '', keys);
     return { handle, path, bytes, changed, objectId: digest.slice(0, OBJECT_ID_DIGITS), snippet };
   }
@@ -166,7 +166,7 @@ export class SharedFolder {
     this.summary.addObject(digest.slice(0, OBJECT_ID_DIGITS));
   }
 
-  /** A path has no longer this content. */
+  /** Notes that a path no longer has this content. */
   #letGo(digest: string, path: string): void {
     const paths = this.#holders.get(digest)!;
     paths.delete(path);

@@ -126,7 +126,7 @@ function randomisedScenes(epsilons: readonly number[]): Record<string, Scene> {
       const release = publisher(random, random.bytes(16)).release(contacts);
       let sent = false;
       return () => {
-        // A copy is no evidence.
+        // A further copy of the same release tells the attacker nothing new.
         if (!sent) attack.interceptRandomised(release);
         sent = true;
       };

@@ -62,7 +62,8 @@ export async function intersect(
   let coming: Promise<IteratorResult<Uint8Array>> | null = null;
   try {
     for (;;) {
-      // Asked for before anything is sent: what a program says and ends with must not be lost.
+      // The next bytes are asked for before anything is sent. Otherwise the last message of a
+      // program that ends would be lost.
       coming ??= source.next();
       coming.catch(() => undefined);
       for (let bytes = session.pull(); bytes !== null; bytes = session.pull()) {

@@ -42,8 +42,8 @@ const OWN_ARRAYS = 3;
 const MOST_BITS_PER_KEY = 20;
 /**
  * Each key sets this number of bits at most, at each of the levels that it travels through, and
- * deltas carry all of them. With 20 bits per key, 6 err 3 times in 10,000 and 14 once in 15,000,
- * for 2.3 times the bytes of an update.
+ * deltas carry all of them. With 20 bits per key, 6 hashes err 3 times in 10,000. 14 hashes err
+ * once in 15,000, for 2.3 times the bytes of an update.
  */
 const MOST_HASHES = 6;
 

@@ -124,7 +124,7 @@ export class RouteDaemon {
     return new RouteDaemon(node, transport, servers, peerPort);
   }
 
-  /** Takes other members, where they are a list. */
+  /** Takes over a new list of members, if members are given as a list. */
   changePeers(peers: readonly string[]): void {
     if (this.#transport instanceof HttpTransport) this.#transport.changePeers(peers);
   }

@@ -57,7 +57,7 @@ export type FolderEntry =
 
 /** Everything below a folder, or below a folder in it, in the order of the names. */
 export function* folderEntries(root: string, rules: FolderRules | null, path = ''): Generator<FolderEntry> {
-  // First, so that a caller who watches the folder from now on misses no file.
+  // The folder itself comes first, so that a caller who watches it from now on misses no file.
   yield { kind: 'folder', path };
   let entries: Dirent[];
   try {

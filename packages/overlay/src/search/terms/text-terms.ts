@@ -6,8 +6,8 @@
  * belongs to it. It is normalised (NFKC), put into lower case, and loses its accents: "Résumé" and
  * "resume" are one term. English function words are left out (stop-words.ts). Words of the letters
  * a to z become Porter stems (the npm package `stemmer`: 0.8 kB, MIT, no dependencies). Scripts
- * that do not separate words (Chinese, Japanese, Thai, Lao, Khmer, Burmese) give each two
- * characters in a row, as in `similar --text`.
+ * that do not separate words (Chinese, Japanese, Thai, Lao, Khmer, Burmese) give every pair of
+ * adjacent characters, as in `similar --text`.
  *
  * Source code. An identifier in camel case gives its parts, each at a place of its own, and the
  * whole: "readFileSync" is found by "read", by "file" and by "readfilesync". Words above 64
@@ -23,7 +23,7 @@ import { isStopWord } from './stop-words.ts';
 
 export interface TextTerm {
   readonly term: string;
-  /** The place of the word, counted in words with the left out ones. */
+  /** The place of the word, counted in words, including those that are left out. */
   readonly position: number;
   /** The characters of the text that the word takes. */
   readonly start: number;
@@ -85,7 +85,7 @@ function partsOf(run: string): { readonly part: string; readonly at: number }[] 
   return parts;
 }
 
-/** Each two characters in a row, or a single one that stands alone. */
+/** Every pair of adjacent characters, or a single one that stands alone. */
 function* pairsOf(run: string, start: number): Generator<{ term: string; start: number; end: number }> {
   const characters = [...run];
   if (characters.length === 1) yield { term: run, start, end: start + run.length };

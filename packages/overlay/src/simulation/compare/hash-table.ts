@@ -25,7 +25,10 @@ import {
 const BUCKET = 8;
 const PARALLEL = 3;
 const REPUBLISH_ROUNDS = 60;
-/** Lookups of one round that are carried out. Of more, some are, and their bytes stand for all. */
+/**
+ * About this many lookups of one round are carried out. If there are more, the bytes of these stand
+ * for all.
+ */
 const MOST_LOOKUPS = 1000;
 /** Id, address and port of a contact. */
 const CONTACT_BYTES = 4 + 6;
