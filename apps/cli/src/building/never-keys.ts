@@ -95,7 +95,7 @@ export class NeverKeys {
   }
 }
 
-/** A search goes on while the expected number of tries is at most so many times the limit. */
+/** A search goes on while the expected number of tries is at most this many times the limit. */
 const MARGIN = 2;
 
 /** A text for each key, different for different bytes. */

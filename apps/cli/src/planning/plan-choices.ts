@@ -7,7 +7,7 @@
  *   change the rate), and each hash costs time. So we look for the fewest hashes whose rate is at
  *   most 5 % above the best.
  * - A power of two is what other systems ask for, and what can be halved. It costs up to twice the
- *   bits, and the rate falls meanwhile.
+ *   bits, and gives a lower rate for them.
  * - "if the number of elements n in the set S cannot be determined in advance, a misprediction of n
  *   could yield insufficient compression" (compressed III). A filter for a range of capacities is
  *   planned for the upper end, where rate and message are worst, and shown at both.
@@ -15,7 +15,7 @@
 
 import { deltaFitProbability, fitProbability, type Plan, type PlanRequest, plan } from 'bloomery/math';
 
-/** The rate may be so many times the best one. */
+/** The rate may be at most this many times the best one. */
 const RATE_TOLERANCE = 1.05;
 
 /** Changes a request so that its plan has the fewest hashes within the tolerance. */

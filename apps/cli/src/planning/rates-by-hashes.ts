@@ -37,7 +37,8 @@ export function ratesByHashes(found: Plan, request: PlanRequest): RateCurve[] {
   const message = { capacity, layout, goal, structure, changedFraction, transmissionBits, maxBits };
   const name = goal === 'delta' ? 'deltas of this size' : 'messages of this size, compressed';
   const compressed = curve(name, reach, (k) => ({ ...message, hashes: k }));
-  // Counters that are not compressed are several bits each, and no message to compare with.
+  // There is no uncompressed message to compare with: counters that are not compressed take several
+  // bits each.
   if (goal === 'delta' || structure === 'counting') return [compressed];
   return [
     compressed,

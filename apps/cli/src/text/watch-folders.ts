@@ -75,7 +75,7 @@ class WatchedFolder {
   }
 
   async run(): Promise<void> {
-    // Before the run, so that a change during it is told.
+    // The folder is watched before the run, so that a change during the run is told.
     this.#watch();
     this.#changed = false;
     await this.#options.run(this.#folder);

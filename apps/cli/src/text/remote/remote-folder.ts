@@ -21,7 +21,8 @@ import { RemoteError } from './remote-error.ts';
 import { bodyOf, RemoteFile, type RemoteState, statusError } from './remote-file.ts';
 
 /**
- * The parts of a file to read, and its kind; null if it is read whole, and its first bytes tell.
+ * The parts of a file to read, and its kind. The kind is null if the file is read whole, because
+ * its first bytes tell it then.
  */
 export interface RemoteAnswer {
   readonly answer: FileAnswer;

@@ -144,7 +144,7 @@ const NOTHING = new Uint8Array(0);
 /** The piece from its first line to the end of its last one. */
 function boundsOf({ descriptor, kind, size, from, to, lines }: ScanPiece): { start: number; end: number } {
   if (kind !== 'plain') return { start: 0, end: size };
-  // Newlines that are known say that a line begins there.
+  // If the number of newlines is known, a line begins at `from`.
   const start = lines === null ? lineStart(descriptor, from, size) : from;
   const end = to >= size ? size : lineStart(descriptor, to, size);
   return { start, end: Math.max(start, end) };
