@@ -97,7 +97,8 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
       : { originCertificates: [readFileSync(config.originCaFile, 'utf8')] }),
   };
   const router = new Router({ upstreams, forward: config.forward, isOwnHost });
-  // Not for `passing`: a neighbour would be told to fetch from this node what it does not store.
+  // The proxy `passing` has no such sources: a neighbour would be told to fetch responses from this
+  // node that it does not store.
   const own = {
     ...common,
     flights: flights.own,

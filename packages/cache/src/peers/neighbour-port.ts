@@ -38,7 +38,7 @@ export interface PlannedQuestion {
 
 export interface NeighbourPlan {
   readonly asks: readonly PlannedQuestion[];
-  /** Addresses of the neighbours whose summary says "maybe", also of those that are not asked. */
+  /** Addresses of all neighbours whose summary says "maybe", including those that are not asked. */
   readonly candidates?: readonly string[];
   /** The step after all questions. The origin follows the owner in any case. */
   readonly afterwards: 'owner' | 'origin';

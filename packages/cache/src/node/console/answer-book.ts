@@ -90,7 +90,7 @@ export class AnswerBook {
     this.#answers = [...this.#answers, ...news].slice(-KEPT_ANSWERS);
   }
 
-  /** The answers after a number, at most so many of the newest. */
+  /** The answers after a number, at most `most` of the newest. */
   after(id: number, most = KEPT_ANSWERS): Answers {
     const answers = this.#answers.filter((answer) => answer.id > id).slice(-most);
     return { v: 1, answers, skipped: Math.max(0, this.#lastId - id - answers.length) };

@@ -1,7 +1,7 @@
 /**
- * The console of a node that is several processes. A console is served by whichever worker took its
- * connection; the primary has what belongs to the whole node: the history and the numbers of the
- * answers. All of it is plain data that survives JSON.
+ * The console of a node that is several processes. The worker that took the connection of a console
+ * serves it. The primary has the history and the numbers of the answers, which belong to the whole
+ * node. All of it is plain data that survives JSON.
  */
 
 import type { Answer, Busiest } from './answer-book.ts';

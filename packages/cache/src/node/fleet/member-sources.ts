@@ -40,7 +40,7 @@ export class MemberSources {
     this.change(config);
   }
 
-  /** Takes the neighbours of other settings. */
+  /** Takes over the neighbours of new settings. */
   change({ peers, dns, dnsServers }: PeerConfig): void {
     this.#written.change(peers);
     const before = this.#dns;

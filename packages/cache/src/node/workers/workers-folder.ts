@@ -41,7 +41,7 @@ export async function openWorkersFolder(parent: string = tmpdir()): Promise<Work
   };
   const server = createServer((socket) => socket.destroy());
   server.unref();
-  // Also at an unplanned end, as long as this program ends itself.
+  // The folder is removed at an unplanned end as well, as long as this program ends itself.
   process.once('exit', close);
   try {
     const socket = join(path, OWN_SOCKET);
@@ -83,15 +83,16 @@ export async function removeLeftFolders(parent: string = tmpdir(), now: number =
     if (!name.startsWith(PREFIX)) continue;
     const path = join(parent, name);
     try {
-      // Not a symbolic link, which may lead anywhere.
+      // A symbolic link is not followed, because it may lead anywhere.
       const found = lstatSync(path);
       if (!found.isDirectory() || found.uid !== user || now - found.mtimeMs < YOUNG_MS) continue;
       const sockets = namesIn(path).filter((inside) => inside.endsWith('.sock'));
-      // Any result other than a refusal, or none, may come from a busy process.
+      // Only a refusal proves that no process listens. Any other result, or none, may come from a
+      // busy process.
       const answers = await Promise.all(sockets.map((socket) => isAnswered(path, socket)));
       if (answers.every((answer) => answer === false)) removeWorkersFolder(path);
     } catch {
-      // Gone, or not readable.
+      // The folder is gone, or not readable.
     }
   }
 }

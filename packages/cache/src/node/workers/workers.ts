@@ -238,7 +238,8 @@ export class Workers {
     const { peers } = this.#config;
     const secrets = peers === null ? null : readPeerSecrets(peers.secretFile);
     const pem = peers?.certificates == null ? null : readPeerCertificates(peers.certificates);
-    // Before the others, because the name of the node may be missing in the new certificate.
+    // This comes before the other changes, because it throws if the name of the node is missing in
+    // the new certificate.
     if (pem !== null) this.#fleet?.changeCertificates(pem);
     if (secrets !== null) this.#fleet?.changeSecrets(secrets);
     if (certificate !== null) this.#fleet?.changeCertificate(certificate);
@@ -260,7 +261,7 @@ export class Workers {
 
   async close(deadlineMs: number): Promise<void> {
     this.#stopping = true;
-    // From now on the deadline limits them.
+    // From now on the deadline limits the workers, so silence is not watched any more.
     this.#watch.stop();
     const { shutdownDelayMs } = this.#config;
     const totalMs = shutdownDelayMs + deadlineMs;

@@ -11,7 +11,7 @@ import type { Clock, Transport } from '@bloomery/transport';
 import type { KeyedHash } from '../neighbour-port.ts';
 
 export interface ObjectFinder {
-  /** This node holds an object that others may have, or holds it no more. */
+  /** Notes that this node holds an object that others may have, or that it no longer does. */
   changed(hash: KeyedHash, isHeld: boolean): void;
   /**
    * The id of a node that holds the object, or null if there is none or if that could not be found

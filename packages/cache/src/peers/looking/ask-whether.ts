@@ -33,7 +33,7 @@ export function askWhether(
     const end = (truth: Truth): void => {
       cancel();
       resolve(truth);
-      // Not within the call that tells the answer.
+      // The question is not ended within the call that tells its answer.
       queueMicrotask(() => ask.abort());
     };
     const cancel = clock.after(budgetMs, () => end('failed'));

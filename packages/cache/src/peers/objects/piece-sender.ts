@@ -39,7 +39,7 @@ export class PieceSender {
   /**
    * Sends everything that the reader returns, after the head. `first` is the first piece, if it was
    * read already. Without it the head is proven by a beat at once. Resolves when the answer is
-   * over, in whichever way.
+   * over, whether it was completed or cut.
    */
   async send(reader: BodyReader, first?: Uint8Array | null): Promise<void> {
     const res = this.#res;

@@ -5,8 +5,8 @@
  * A session of `@bloomery/reconcile` hashes all its keys at once, and clients of a large node would
  * wait for that. A bucket has some hundred objects, and the event loop turns after each one
  * (bench/results/catch-up.md has the longest steps). The price: a few differences cost about 550
- * bytes each, not 13, because each is alone in its bucket.
- * The hash is keyed by the fleet's secret, so a client that chooses URLs cannot fill one bucket.
+ * bytes each, not 13, because each is alone in its bucket. The hash is keyed by the fleet's secret,
+ * so a client that chooses URLs cannot fill one bucket.
  */
 
 import { hashKey, type SecretKey } from 'bloomery';

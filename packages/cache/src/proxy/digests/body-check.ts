@@ -52,7 +52,7 @@ export class BodyCheck {
   problem(): WrongDigestError | null {
     for (const expected of this.#expected) {
       const got = this.#hashes.get(expected.algorithm)!.copy().digest('hex');
-      // Of a learnt digest only the first bytes are known.
+      // A learnt digest is known by its first bytes only, so the beginnings are compared.
       if (!got.startsWith(expected.hex)) return new WrongDigestError(expected, got, this.bytes);
     }
     return null;

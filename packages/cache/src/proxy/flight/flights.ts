@@ -74,7 +74,7 @@ export class Flights<Shared, Own> {
     return sum;
   }
 
-  /** The number of background flights, also of those that were doomed and have not ended. */
+  /** The number of background flights, including those that were doomed and have not ended. */
   get background(): number {
     return this.#background;
   }

@@ -62,7 +62,7 @@ export function readFolder(folder: string): SecretKey {
   if (secret === undefined) {
     for (const part of PARTS) rmSync(join(folder, part), { recursive: true, force: true });
     secret = randomBytes(16);
-    // Even if a directory has that name.
+    // `recursive` removes a directory of that name as well.
     for (const name of OWN_FILES) rmSync(join(folder, name), { recursive: true, force: true });
     const text = JSON.stringify({ version: VERSION, secret: secret.toString('hex') });
     writeAtomically(join(folder, 'store.json'), Buffer.from(`${text}\n`), { mode: 0o600 });

@@ -1,9 +1,8 @@
 /**
  * A fleet's medium: the way in which the nodes of a fleet find each other and talk. `FleetMember`
- * is written against this interface, so that links over HTTP, a NATS server and a
- * multicast group are one thing to it.
- * It adds to `Transport` only what a node must do for one medium and not for another: the peer port
- * may be part of it, and neighbours may come from the settings.
+ * is written against this interface, so that it treats links over HTTP, a NATS server and a
+ * multicast group alike. The interface adds to `Transport` only what a node must do for one medium
+ * and not for another: the peer port may be part of it, and neighbours may come from the settings.
  *
  * We refused to add these methods to `Transport`. That port is also that of simulations and other
  * systems, which have neither a peer port nor settings.
@@ -30,7 +29,7 @@ export interface FleetMedium {
   handle(request: IncomingMessage, response: ServerResponse): boolean;
   /** True if a request with this Host field is known to be for another node. */
   isForOther(host: string): boolean;
-  /** Takes the neighbours of other settings. */
+  /** Takes over the neighbours of new settings. */
   changeMembers(config: PeerConfig): void;
   /** The place where the address of a neighbour was learnt. */
   sourceOf(address: string): Pick<PeerReport, 'source' | 'dnsName'>;

@@ -155,7 +155,7 @@ export class StoredBodyReader implements BodyReader {
 
   async #read(source: BodySource & { kind: 'file' }, end: number): Promise<Uint8Array> {
     const at = this.#at;
-    // Up to the end of a block, so that no block is read twice.
+    // A read goes up to the end of a block, so that no block is read twice.
     const to = Math.min(end, Math.floor(at / BLOCK_BYTES) * BLOCK_BYTES + this.#piece);
     this.#piece = Math.min(mostPieceBytes(), 2 * this.#piece);
     // A close during this read must not close the file.
