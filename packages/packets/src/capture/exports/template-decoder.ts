@@ -77,7 +77,7 @@ export class TemplateDecoder {
       const id = view.getUint16(at);
       const count = view.getUint16(at + 2);
       if (count === 0) {
-        // In IPFIX a withdrawal; in NetFlow 9 padding.
+        // A template without fields is a withdrawal in IPFIX, and padding in NetFlow 9.
         if (isIpfix) this.#withdraw(domain, id, 2);
         at += 4;
         continue;

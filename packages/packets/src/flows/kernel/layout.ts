@@ -20,7 +20,7 @@
  * of the memory. The first eviction frees the last fifth of it, because at most 3/4 of the arena
  * can stay. The entries that are held take at most a quarter. Of the others at most half stay. In
  * the worst case these are all of IPv6 and the evicted ones of IPv4, so they take two thirds of the
- * remaining three quarters.
+ * remaining three quarters, which is half of the arena.
  *
  * The whole memory is reserved at the start. The system gives a page when it is first written, so a
  * capture of few flows takes little, and nothing moves when the table grows: the index has the room

@@ -43,8 +43,8 @@ export function expectedPassing(strength: number, counters: number, stages: numb
 
 /**
  * Probability that sample and hold misses a flow of `size` bytes altogether. Each byte is sampled
- * with probability p, so it is (1 - p)^size that none is. With p = O/T and size T it is close to
- * e^-O; O is called the oversampling factor.
+ * with probability p, so the flow is missed with probability (1 - p)^size. With p = O/T and size T
+ * it is close to e^-O; O is called the oversampling factor.
  */
 export function missProbability(size: number, sampling: number): number {
   return Math.exp(size * Math.log1p(-sampling));
