@@ -14,7 +14,7 @@ const OBJECTS_SPREAD: Record<ObjectBits, number> = { 8: 90, 16: 24_000 };
 /** A universe below this one would be resized at every file. */
 const LEAST = 1024;
 
-/** The universe for a set of so many keys, or the present one if that is near enough. */
+/** The universe for a set of this many keys, or the present one if that is near enough. */
 export function keysUniverse(size: number, present: number): number {
   return universeFor(size, present, KEYS_SPREAD);
 }
@@ -33,7 +33,7 @@ function universeFor(size: number, present: number, spread: number): number {
   return wanted;
 }
 
-/** The most documents that a folder may claim whose set of objects has so many positions. */
+/** The most documents that a folder may claim if its set of objects has this many positions. */
 export function mostDocuments(positions: number): number {
   // Several objects share a position in less than 2 % of the cases; the rest is for tiny sets.
   return Math.ceil(positions * 1.05) + 32;
