@@ -1,8 +1,8 @@
 /**
  * `build --never`: keys that the filter must not let pass. They are not in the set, and a false
  * positive on one of them would be expensive. Compressed Bloom Filters, section III, suggests to
- * try hash functions until none of a known list passes. Here another seed is another hash
- * function, and the filter is built again for each seed.
+ * try hash functions until none of a known list passes. Here another seed is another hash function,
+ * and the filter is rebuilt for each seed.
  *
  * A seed succeeds with probability (1 - p)^m for m such keys and the rate p, so about e^(p·m)
  * filters are built: 3 for 100 keys at 1 %, but 150 for 500 keys. If the first filter shows that

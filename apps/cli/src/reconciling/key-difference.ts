@@ -26,7 +26,7 @@ export function ownKeys({ onlyHere }: ReconcileResult): readonly Uint8Array[] {
   return onlyHere as readonly Uint8Array[];
 }
 
-/** Counts how often something came after something was sent. */
+/** Counts round trips: how often bytes came after bytes were sent. */
 export class RoundTrips {
   #asked = false;
   #count = 0;

@@ -42,7 +42,8 @@ export async function runSession(
     for await (const bytes of connection.readable) {
       if (!heard) {
         refuseOther(bytes, role, connection.name);
-        // Not before the first bytes: ssh may be asking for a password.
+        // The bar begins with the first bytes, because ssh may be asking for a password before
+        // them.
         progress = startProgress({ what: 'reconciling', enabled: showsProgress });
       }
       heard = true;

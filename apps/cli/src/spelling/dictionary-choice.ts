@@ -78,7 +78,7 @@ function systemSpeller(asked: string | undefined): Speller {
   try {
     return decodeSpeller(readBytes(cached));
   } catch {
-    // It is missing or damaged, so it is built again.
+    // It is missing or damaged, so it is rebuilt.
   }
   const speller = buildSpeller(path, undefined, { language });
   try {
@@ -88,7 +88,7 @@ function systemSpeller(asked: string | undefined): Speller {
     }
     writeAtomically(cached, encodeSpeller(speller));
   } catch {
-    // If it cannot be kept, it is built again the next time.
+    // If it cannot be kept, it is rebuilt the next time.
   }
   return speller;
 }

@@ -20,7 +20,7 @@ export interface FlushLimits {
 
 /** Keys can be long, so their bytes are limited as well. */
 const MOST_BYTES = 64 * 2 ** 20;
-/** A write by time waits for so many times as long as the last one took. */
+/** A write that is due by time waits for this many times the duration of the last write. */
 const REST = 10;
 
 export class FlushPacing {
