@@ -38,7 +38,7 @@ export interface OwnSummaryOptions {
   readonly heartbeatMs?: number | undefined;
 }
 
-/** Time between two full states that are left for those who join. */
+/** Time between two full states that are left for peers that join. */
 const LEAVE_MS = 5000;
 
 export class OwnSummary {

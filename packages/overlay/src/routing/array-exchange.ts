@@ -1,7 +1,7 @@
 /**
- * The arrays of a node and its neighbours, over the transport: the own array is published when it
- * has changed, as a coded delta, and those of the neighbours are followed. The messages are those
- * of the library's sync session (docs/spec/sync.md).
+ * The arrays of a node and its neighbours, over the transport: this node's array is published when
+ * it has changed, as a coded delta, and those of the neighbours are followed. The messages are
+ * those of the library's sync session (docs/spec/sync.md).
  *
  * A change is published after `intervalMs`, together with all others of that time. It travels one
  * hop per interval, and as many hops as there are levels; then no array changes any more.
@@ -24,7 +24,7 @@ export interface ArrayExchangeOptions {
   readonly table: RouteTable;
   readonly key?: SecretKey | undefined;
   readonly intervalMs: number;
-  /** Told that the array of a neighbour is not like the own ones, and is not used. */
+  /** Told that the array of a neighbour has other parameters than this node's, and is not used. */
   readonly unlike?: ((neighbour: string) => void) | undefined;
 }
 
@@ -59,7 +59,7 @@ export class ArrayExchange {
     this.#cancelTimer = clock.after(intervalMs * clock.random(), () => this.#tick());
   }
 
-  /** The own keys have changed. */
+  /** Notes that this node's keys have changed. */
   changed(): void {
     this.#isDirty = true;
   }
@@ -92,7 +92,7 @@ export class ArrayExchange {
     const { transport, key } = this.#options;
     const subscriber = new Subscriber({
       structure: AttenuatedBloomFilter,
-      // A frame above twice the own array is not one of this plan.
+      // A frame above twice the size of this node's array is not one of this plan.
       maxBytes: 2 * this.#options.table.outgoing().encode().length,
       ...(key && { key }),
     });

@@ -94,7 +94,7 @@ export interface SearchCost {
 
 interface Source extends RankSource {
   readonly group: SearchGroup;
-  /** The address of the peer, or null for the own folder. */
+  /** The address of the peer, or null for this peer's own folder. */
   readonly address: string | null;
 }
 
@@ -265,7 +265,7 @@ class Search {
     const wish = { handles, keys: this.#query.keys };
     let documents: readonly FetchedDocument[];
     if (address === null) {
-      // The own folder takes the way of the others, so that its names are cleaned as well.
+      // This peer's own folder takes the way of the others, so that its names are cleaned as well.
       documents = readDocuments(writeDocuments(await group.folder.fetch(wish)));
     } else {
       this.#fetched.add(source);

@@ -149,7 +149,7 @@ function keyedFor(keys: readonly string[], random: SeededRandom, from: string): 
   return keyedFilter(keys, { secret: random.bytes(16), from });
 }
 
-/** The bits of a keyed filter, asked by one who guesses the key. */
+/** The bits of a keyed filter, asked by a reader who guesses the key. */
 function underAnotherKey(filter: BloomFilter, random: SeededRandom): BloomFilter {
   const shared = new BloomFilter({
     bits: filter.bits,

@@ -45,7 +45,7 @@ export function sharedKey(secret: Uint8Array, from: string): SecretKey {
   return new SecretKey(deriveKeyBytes(secret, `bloomery keyed filter 1 from ${from}`));
 }
 
-/** Makes the filter of a set for those who hold `secret`. Equal sets give equal bytes. */
+/** Makes the filter of a set for readers who hold `secret`. Equal sets give equal bytes. */
 export function keyedFilter(keys: Iterable<string>, options: KeyedFilterOptions): BloomFilter {
   const { secret, from, falsePositiveRate = 0.001, padTo } = options;
   const distinct = new Set(keys);

@@ -1,6 +1,6 @@
 /**
  * The noisy filters of Ceglowski's article ("Using Bloom Filters", 2004): each has a false positive
- * rate of 50 %, each has other hash functions, and one who holds several of them sees their
+ * rate of 50 %, each has other hash functions, and a reader who holds several of them sees their
  * product: 3 % with five.
  *
  * It is a dial, and not a lock. An interceptor that collects filters sees exactly what a friend

@@ -100,7 +100,7 @@ export class RandomisedFilter {
     return sizeFromOnes(trueOnes(this.#ones, this.bits, this.flipProbability), this.bits, this.hashes);
   }
 
-  /** Estimates how many of the own keys are in the set behind this filter. */
+  /** Estimates how many of the caller's keys are in the set behind this filter. */
   overlapWith(ownKeys: Iterable<string>): OverlapEstimate {
     const distinct = new Set(ownKeys);
     const own = trueBits(distinct, this.bits, this.#schemes);

@@ -5,7 +5,7 @@
  *
  * The seal is needed because the frame of a filter is not authenticated: one with all bits set,
  * which knows everyone, is easily made by an attacker that has seen another frame under the key.
- * The seal is two SipHashes, 128 bits, and one who does not have the secret cannot compute it.
+ * The seal is two SipHashes, 128 bits, and a party without the secret cannot compute it.
  */
 
 import { BloomFilter, FrameError } from 'bloomery';

@@ -1,7 +1,7 @@
 /**
- * The own keys as blinded points: each is hashed to the group, multiplied by the session's scalar,
- * and sent in a random order, among dummies if the size is padded. A dummy is a random element. It
- * is multiplied like a key, so that it takes the same time.
+ * The keys of this side as blinded points: each is hashed to the group, multiplied by the session's
+ * scalar, and sent in a random order, among dummies if the size is padded. A dummy is a random
+ * element. It is multiplied like a key, so that it takes the same time.
  */
 
 import { ELEMENT_BYTES, elementOfKey, type PrimeOrderGroup } from './prime-order-group.ts';

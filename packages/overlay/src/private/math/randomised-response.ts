@@ -42,10 +42,12 @@ export interface OverlapCounts {
   readonly m: number;
   readonly k: number;
   readonly p: number;
-  /** The number of keys of the own set, which is known exactly, and the ones of its own filter. */
+  /** The number of keys of the reader's set, which is known exactly, and the ones of its filter. */
   readonly ownSize: number;
   readonly ownOnes: number;
-  /** The ones of the other, noisy filter: all, and those at positions where the own one is set. */
+  /**
+   * The ones of the noisy filter: all, and those at positions that are set in the reader's filter.
+   */
   readonly noisyOnes: number;
   readonly noisyShared: number;
 }
@@ -57,10 +59,10 @@ export interface OverlapEstimate {
 }
 
 /**
- * Estimates how many keys of the own set are in the set behind a noisy filter, by inclusion and
- * exclusion: own size + other size - size of the union. Unbiased but for the curvature of the
- * logarithm, so it can be below zero. It is infinite or not a number if the noise left no zeros:
- * that happens with many hashes and a small ε.
+ * Estimates how many keys of the reader's set are in the set behind a noisy filter, by inclusion
+ * and exclusion: own size + other size - size of the union. The estimate is unbiased but for the
+ * curvature of the logarithm, so it can be below zero. It is infinite or not a number if the noise
+ * left no zeros: that happens with many hashes and a small ε.
  */
 export function overlapFromOnes(counts: OverlapCounts): OverlapEstimate {
   const { m, k, p, ownSize, ownOnes, noisyOnes, noisyShared } = counts;
@@ -68,7 +70,8 @@ export function overlapFromOnes(counts: OverlapCounts): OverlapEstimate {
   const shared = trueOnes(noisyShared, ownOnes, p);
   const union = ownOnes + other - shared;
   const value = ownSize + sizeFromOnes(other, m, k) - sizeFromOnes(union, m, k);
-  // Noise at the own positions changes `other` alone; noise elsewhere changes `other` and `union`.
+  // Noise at the reader's positions changes `other` alone. Noise elsewhere changes `other` and
+  // `union`.
   const variance = (p * (1 - p)) / (1 - 2 * p) ** 2;
   const slope = (ones: number) => 1 / (k * (1 - ones / m));
   const inside = slope(other);

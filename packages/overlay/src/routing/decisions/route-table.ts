@@ -47,12 +47,12 @@ export class RouteTable {
     this.#key = key;
   }
 
-  /** Own keys. */
+  /** The number of this node's keys. */
   get size(): number {
     return this.#own.size;
   }
 
-  /** Hashes of the own keys. */
+  /** Hashes of this node's keys. */
   ownHashes(): Iterable<KeyHash> {
     return this.#own.values();
   }
@@ -62,7 +62,7 @@ export class RouteTable {
     return this.#neighbours.keys();
   }
 
-  /** Adds an own key. Returns false if it was there. */
+  /** Adds a key of this node. Returns false if it was there. */
   announce(hash: KeyHash): boolean {
     const name = hashName(hash);
     if (this.#own.has(name)) return false;
@@ -71,7 +71,7 @@ export class RouteTable {
     return true;
   }
 
-  /** Removes an own key. Returns false if it was not there. */
+  /** Removes a key of this node. Returns false if it was not there. */
   withdraw(hash: KeyHash): boolean {
     if (!this.#own.delete(hashName(hash))) return false;
     this.#nearest = null;

@@ -101,7 +101,7 @@ export class TreeNode {
     return filter;
   }
 
-  /** The own services that have all pairs of a query. */
+  /** This node's services that have all pairs of a query. */
   here(query: Attributes): string[] {
     return [...this.#services].filter(([, service]) => matches(service, query)).map(([name]) => name);
   }

@@ -1,8 +1,8 @@
 /**
  * Groups of about √N nodes with a leader each (survey 5.1, Ledlie et al.): members tell their
  * leader every change, leaders send each other the changes of their group's filter. A question goes
- * to the own leader, from there to a leader whose filter may have the key, and that one names the
- * holder.
+ * to the leader of the asker's group, from there to a leader whose filter may have the key, and
+ * that one names the holder.
  *
  * A leader that fails is replaced in the same round by the next node of the group, to which the
  * members tell all their keys again. The election itself is not counted.
