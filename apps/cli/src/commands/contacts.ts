@@ -2,7 +2,7 @@
  * `contacts`: address books that friends compare. `@bloomery/overlay/private` does the work;
  * docs/guide/private.md says what each way tells whom, and docs/spec has the bytes.
  *
- * A friend gets a keyed filter of the own contacts, by mail or as a file, and asks it whether a
+ * A friend gets a keyed filter of the user's contacts, by mail or as a file, and asks it whether a
  * sender is known (LOAF). A friend who may learn the common contacts only runs `overlap` with us,
  * over a program that the user names after `--`, such as ssh, as for `reconcile`.
  */

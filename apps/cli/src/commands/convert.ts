@@ -207,7 +207,10 @@ function chooseDesign(file: FilterFile, { capacity, rate }: ConvertOptions): Des
   return { capacity: keys, falsePositiveRate };
 }
 
-/** The hash and the seed of an own filter. Split blocks have Parquet's, which is for them alone. */
+/**
+ * The hash and the seed of a filter of the library. Split blocks have Parquet's, which is for them
+ * alone.
+ */
 function hashOf({ filter }: FilterFile): Pick<CreateOptions, 'hash' | 'seed'> {
   const scheme = 'scheme' in filter ? filter.scheme : undefined;
   const split = 'layout' in filter && filter.layout === 'split-block';

@@ -1,5 +1,5 @@
 /**
- * `seed`: serves files to those who fetch them by their digest. packages/delivery has all of it;
+ * `seed`: serves files to clients that fetch them by their digest. packages/delivery has all of it;
  * this is the process around it.
  */
 

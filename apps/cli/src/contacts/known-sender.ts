@@ -10,7 +10,7 @@ export const KNOWN_FIELD = 'X-Bloomery-Known';
 
 export interface KnownSender {
   readonly sender: string | null;
-  /** The sender is in the own contacts. */
+  /** The sender is in the user's contacts. */
   readonly own: boolean;
   /** Friends who may know the sender. */
   readonly friends: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * The secrets of a collector, each in a file that only its user may read: the key of its digests
- * and the token of those who may ask. Both are made at the first start.
+ * and the token of the clients that may ask. Both are made at the first start.
  */
 
 import { randomBytes } from 'node:crypto';
