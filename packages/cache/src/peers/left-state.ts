@@ -1,6 +1,6 @@
 /**
- * Leaves the full state of the own summary with a transport that has a place for it, so that a node
- * that joins need not ask every neighbour for everything.
+ * Leaves the full state of this node's summary with a transport that has a place for it, so that a
+ * node that joins need not ask every neighbour for everything.
  *
  * A state is left after the first message, and again when the messages since then have as many
  * bytes as it has. So states at most double the bytes that are published, and the changes since a

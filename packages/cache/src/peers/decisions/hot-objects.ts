@@ -12,7 +12,8 @@
  * - eight or more of them were this object.
  *
  * So it ends by itself: when several nodes hold the object, each gives it less often. At most 127
- * objects of a node can be hot at a time, which is little beside the thousands that it holds.
+ * objects of a node can be hot at a time, which is little compared with the thousands that it
+ * holds.
  *
  * Refused: a copy by chance (one answer in ten), as groupcache does it. It copies unpopular objects
  * as well, which costs room for single ones. Refused: telling the load of each node to the others,

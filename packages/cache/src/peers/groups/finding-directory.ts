@@ -3,9 +3,9 @@
  * finder which node holds the object, and puts a question to that node first. Everything else is
  * the hub's.
  *
- * The finder is asked only where no summary of the own group lists the object, and for at most a
- * fifth of the budget of a miss. The node that it names is asked for a stored response alone, so a
- * wrong answer costs one short round trip, and the owner is asked as without a finder.
+ * The finder is asked only where no summary of this node's group lists the object, and for at most
+ * a fifth of the budget of a miss. The node that it names is asked for a stored response alone, so
+ * a wrong answer costs one short round trip, and the owner is asked as without a finder.
  */
 
 import type { HashHalves } from '../decisions/owner-question.ts';
