@@ -1,6 +1,7 @@
 /**
  * The error of a question, a file or a topology that cannot be used. All of them come from outside,
- * so each way in which they can be wrong has a code. `digestd` sends the code to the one who asked.
+ * so each way in which they can be wrong has a code. `digestd` sends the code to the client that
+ * asked.
  */
 
 export type TracebackErrorCode =

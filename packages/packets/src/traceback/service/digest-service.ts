@@ -18,7 +18,7 @@ import { type GateOptions, QuestionGate } from './question-gate.ts';
 
 export interface DigestServiceOptions extends GateOptions {
   readonly collector: Collector;
-  /** The shared secret of those who may ask, at least 16 characters. */
+  /** The shared secret of the clients that may ask, at least 16 characters. */
   readonly token: string;
   readonly host: string;
   /** 0 lets the system choose. */
