@@ -1,6 +1,6 @@
 /**
  * The HTTP side of annotations (docs/spec/annotations.md): questions by prefix, notes of users, and
- * the static files for those who have no file server.
+ * the static files for operators who have no file server.
  *
  * Untrusted input. Bodies, headers, connections, the time of a request and the requests of each
  * address and user have limits, and each refusal has a code. Tokens come in a field that another
