@@ -114,7 +114,8 @@ export class KeyedNeighbours implements NeighbourPort {
     if (kind === 'alone') return null;
     if (landing?.kind === 'shared') {
       if (!mayShare(landing.shared.response)) return 'unshareable';
-      // A response that was stored has no claim any more.
+      // `stored` has removed the claim of a response that was stored. If a claim is left at the end
+      // of the fetch, the response was not stored.
       return ended ? 'left' : null;
     }
     return landing?.kind === 'private' && isBarren(key) ? 'unshareable' : 'left';

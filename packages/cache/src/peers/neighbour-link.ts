@@ -3,7 +3,8 @@
  *
  * It is followed under each secret of the fleet that this node knows (summary-follower.ts): one, or
  * two while the operator changes the secret. A neighbour that publishes under one of them alone is
- * found by that one. So none is lost from sight, whichever of the two nodes is a step ahead.
+ * found by that one. So no neighbour is lost while one of the two nodes has the new secret and the
+ * other has not.
  *
  * A neighbour is *masked* while this node must not rely on its summary: the link is down, there is
  * no summary yet, it belongs to another secret or to a later version, or there is no memory for it.

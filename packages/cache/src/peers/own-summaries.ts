@@ -64,7 +64,7 @@ export class OwnSummaries implements SummarySink {
       });
   }
 
-  /** Another number of neighbours: the summaries become finer if there are more. */
+  /** Sets the number of neighbours. The summaries become finer if there are more of them. */
   set neighbours(count: number) {
     if (count === this.#neighbours) return;
     this.#neighbours = count;

@@ -24,7 +24,9 @@ export interface SummarySink<Hash = KeyedHash> {
   drop(hash: Hash): void;
 }
 
-/** `Hash` is what the sink knows a key by: its keyed hash, or the URL itself for Squid's digest. */
+/**
+ * `Hash` is the name of a key at the sink: its keyed hash, or the URL itself for Squid's digest.
+ */
 export interface SummaryFeedOptions<Hash = KeyedHash> {
   readonly store: ResponseStore;
   /** The hashes of a key, one for each secret of the fleet. */

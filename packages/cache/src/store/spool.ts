@@ -39,8 +39,8 @@
  *   same time. We refused to let the window grow, because it exists to bound memory.
  * - No client reads: a kept body goes on for later clients as long as 64 KB arrive in ten seconds.
  *   A body that passes through is abandoned, at once when it stops being kept or when its last
- *   reader leaves, and after at most ten seconds if no reader ever came. Only an
- *   attended spool (`attend`) is abandoned, because its fetch must be ended as well.
+ *   reader leaves, and after at most ten seconds if no reader ever came. Only an attended spool
+ *   (`attend`) is abandoned, because its fetch must be ended as well.
  * - The first reader has no special part: the others go on when it leaves.
  * - The backing has no room, or fails in the middle: the body passes through from that byte on, and
  *   all current readers get every byte, the earlier ones from the backing.

@@ -50,7 +50,7 @@ export class HashLedger {
     return part.slots[this.#slotOf(part, low, high)]!;
   }
 
-  /** Adds a hash and returns its number, also if it was there. */
+  /** Adds a hash and returns its number, even if it was there already. */
   add({ low, high }: HashHalves): number {
     const part = this.#partOf(high);
     const slot = this.#slotOf(part, low, high);

@@ -11,7 +11,7 @@
  * need a leader: nodes order purges independently, and a purge is idempotent.
  */
 
-/** Up to which purge of a journal a node is current. */
+/** The last purge of a journal up to which a node is current. */
 export interface PurgePosition {
   readonly epoch: string;
   readonly sequence: number;

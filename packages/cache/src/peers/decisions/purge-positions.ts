@@ -1,6 +1,6 @@
 /**
- * Up to which purge this node is current, for each node of the fleet that ordered some. It decides
- * what a message of such a node means here.
+ * The last purge up to which this node is current, for each node of the fleet that ordered purges.
+ * It decides what a message of such a node means here.
  *
  * A message is taken if it continues where this node is, or overlaps with it. A message from
  * further on is answered with the position alone, and the other node sends what lies between. After
