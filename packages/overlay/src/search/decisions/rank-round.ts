@@ -187,7 +187,7 @@ export class RankRound {
   }
 
   /**
-   * The best documents, at least as many as asked for if there are so many. Documents of the same
+   * The best documents, at least as many as asked for, if that many exist. Documents of the same
    * source that tie with the last one follow it, because ties within a source are ordered by path,
    * and only the source knows the paths.
    */
