@@ -34,7 +34,9 @@ const MOST_UNDER_WAY = 64;
 const WAIT_MS = 1000;
 /** Time between two looks while something is wrong. */
 const DOUBT_MS = 100;
-/** Times of `lookMs` between two looks of a writer that has nothing to confirm. */
+/**
+ * The pause between two looks of a writer that has nothing to confirm, in multiples of `lookMs`.
+ */
 const IDLE_LOOKS = 4;
 
 export interface WriterSettings {

@@ -54,7 +54,9 @@ export function suggestWords(speller: Speller, written: string, limit: number): 
   return kept;
 }
 
-/** Yields the words near a misspelling, and those that one typical mistake leads from. */
+/**
+ * Yields the words near a misspelling, and the words from which one typical mistake leads to it.
+ */
 function* nearWords(
   trie: WordTrie,
   small: string,
