@@ -346,7 +346,7 @@ async function runOverlapCommand(
   checkOverlap(files, words, options);
   if (options.output !== undefined) checkTarget(options.output, options);
   const addresses = readContactFiles(files, options);
-  // Loaded before the other side is started, which would have to wait for it.
+  // The group is loaded before the other side is started, which would have to wait for it.
   const group = await ristretto255();
   const signals = holdSignals();
   try {

@@ -4,8 +4,8 @@
  * may have, and asks for a holder at a miss. The cache declares the port, and the command binds it,
  * because systems do not import each other.
  *
- * Keys are the fleet's hashes under its secret, so the messages name no URL. Nodes announce what
- * changed in a tenth of a second together: a node that reads 100,000 objects from its disk would
+ * Keys are the fleet's hashes under its secret, so the messages name no URL. A node announces all
+ * changes of a tenth of a second together: a node that reads 100,000 objects from its disk would
  * otherwise have as many confirmations under way.
  *
  * The arrays are for 10,000 objects per node within two hops: 1.4 MB of memory. Nodes with more

@@ -1,10 +1,10 @@
 /**
  * Counts or hashes a piece of the input, on a worker or on the main thread.
  *
- * A range of a file is read in blocks of 128 KiB into one buffer, and each block is
- * hashed at once, while it is still in the processor's cache. With buffers that do not fit into the
- * cache, reading alone takes four times as long. Only a caller that prints records needs all of
- * them to stay in memory.
+ * A range of a file is read in blocks of 128 KiB into one buffer, and each block is hashed at once,
+ * while it is still in the processor's cache. With buffers that do not fit into the cache, reading
+ * alone takes four times as long. Only a caller that prints records needs all of them to stay in
+ * memory.
  */
 
 import { countLines, type HashScheme, hashKeys, lineEnds } from 'bloomery';

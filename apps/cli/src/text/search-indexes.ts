@@ -79,7 +79,7 @@ export class IndexSearch {
     return search;
   }
 
-  /** Tells which parts of a file must be read that is the indexed one, or has grown since. */
+  /** Tells which parts of a file must be read. The file is the indexed one, or has grown since. */
   answer(file: IndexedFile, isGrown: boolean): FileAnswer {
     const unreadable = file.parts.map(({ index }) => this.#unreadable.get(index)).find((why) => why);
     if (unreadable !== undefined) return { read: 'all', why: unreadable };

@@ -62,7 +62,7 @@ export async function* streamByWasm(
   const places = [exports.malloc(outBytes), exports.malloc(BUFFER_BYTES), exports.malloc(BUFFER_BYTES)];
   const [out, output, input] = places;
   const decoder = exports.ZSTD_createDCtx();
-  // The memory moves when it grows, so that it is looked up for each access.
+  // The memory moves when it grows, so it is looked up for each access.
   const view = () => new DataView(exports.memory.buffer);
   const setBuffer = (buffer: number, place: number, size: number) => {
     view().setUint32(buffer, place, true);
