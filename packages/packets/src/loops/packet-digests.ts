@@ -7,8 +7,8 @@
  * Everything else counts, up to `payloadBytes` of the payload: addresses, the identification,
  * fragment offsets, ports, sequence numbers. SPIE takes 8 bytes of payload, which tells too few
  * packets apart today: an IPv4 packet that may not be fragmented has the identification 0 (RFC
- * 6864), and in one of our captures 29 % of the packets share those 28 bytes with another one. We
- * take 96 bytes by default.
+ * 6864), and in one of our captures 29 % of the packets share those 28 bytes with another one
+ * (bench/results/traceback.md). We take 96 bytes by default.
  *
  * The place is part of the digest: the interface of a pcapng file, and the interface number that
  * Linux notes in cooked captures (SLL2). So a packet that one router forwards twice, between two
