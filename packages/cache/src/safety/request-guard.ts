@@ -7,7 +7,7 @@
  *
  * `checkRequestHead` is pure, takes time linear in its input, and never throws. It sees what Node's
  * parser has let through (`rawHeaders`). These are the results of measurements (Node 20.20, llhttp
- * strict; the corpus in `test/smuggling-corpus.ts` repeats them on each run):
+ * strict; the corpus in `test/safety/smuggling-corpus.ts` repeats them on each run):
  *
  * - Refused by the parser: several Content-Length fields, lists and signs in it, Content-Length
  *   with Transfer-Encoding, chunked twice or not last, obs-fold, bare CR or LF in a head and in

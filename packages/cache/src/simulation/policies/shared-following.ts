@@ -6,8 +6,8 @@
  *
  * The cost of an update then does not grow with the number of nodes: 256 nodes that fill their
  * caches at a threshold of 1 % send 60 million messages, and 0.2 million of them are delivered. The
- * others are counted where they are sent (counted-transport.ts). shared-following.test.ts compares
- * the figures with those of a fleet in which each node receives for itself.
+ * others are counted where they are sent (counted-transport.ts). `test/simulation/fleet.test.ts`
+ * compares the figures with those of a fleet in which each node receives for itself.
  *
  * A node that starts asks every neighbour for its state, as `NeighbourLink` does; these messages
  * are real. The answers are only counted. Until one comes, the neighbour is masked.
