@@ -2,7 +2,7 @@
  * Keys and amounts of usual packets, straight from the bytes of a capture, in WebAssembly
  * (assembly/flows/stage-packets.ts). It is the fast way for `FlowMeter.addPackets`. Its twin is the
  * way by `HeaderDecoder` and `KeyWriter`, which decodes every packet, and both give the same keys
- * and amounts (flow-meter-packets.test.ts).
+ * and amounts (packet-stager.test.ts).
  *
  * A usual packet is whole IPv4 or IPv6 in Ethernet, with or without VLAN tags, no fragment, without
  * extension headers, with its ports among the captured bytes. The stager stops at any other packet,
