@@ -1,6 +1,6 @@
 /**
  * The text that a line must contain to match: a needle, or a combination of needles. A regular
- * expression gives such a combination (required-literals.ts), and several needles are an `any`.
+ * expression gives such a combination (line-pattern.ts), and several needles are an `any`.
  */
 
 export type RequiredText =
