@@ -15,6 +15,7 @@ import { throughStream } from '../unpacking/through-stream.ts';
 import { zstdHeader } from '../unpacking/zstd-header.ts';
 import { HAS_NODE_ZSTD, zstdParts } from '../unpacking/zstd-parts.ts';
 import { UsageError } from '../usage-error.ts';
+import { gatheredParts } from './gathered-parts.ts';
 import { unpackByProgram } from './program-parts.ts';
 
 /** The number of bytes of a file that are read at once. */
@@ -57,7 +58,7 @@ function inputOf(path: string): Input {
       parts: (onRead) =>
         unpack(
           path,
-          streamParts(() => process.stdin),
+          pipeParts(() => process.stdin),
           onRead,
         ),
     };
@@ -71,7 +72,7 @@ function inputOf(path: string): Input {
     plainFile: found.isFile() && packingOf(headOf(path)) === 'none',
     // A read from a named pipe may wait for hours, and must not stop timers and signals meanwhile.
     parts: (onRead) =>
-      unpack(path, found.isFile() ? fileParts(path) : streamParts(() => createReadStream(path)), onRead),
+      unpack(path, found.isFile() ? fileParts(path) : pipeParts(() => createReadStream(path)), onRead),
   };
 }
 
@@ -126,58 +127,9 @@ async function* fileParts(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>>
   }
 }
 
-async function* streamParts(open: () => Readable): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const stream = open();
-  // A read from a pipe gives 64 kB at most, so several reads share the cost of one part. The wait
-  // is short, so that the output of `tail -f` is not delayed.
-  let gathered: Uint8Array[] = [];
-  let size = 0;
-  const parts = (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-  let next = parts.next();
-  try {
-    for (;;) {
-      const found = size === 0 ? await next : await soon(next);
-      if (found !== undefined && !found.done) {
-        gathered.push(found.value);
-        size += found.value.length;
-        next = parts.next();
-        if (size < PART) continue;
-      }
-      if (size > 0) yield joined(gathered, size);
-      if (found?.done) return;
-      gathered = [];
-      size = 0;
-    }
-  } finally {
-    // A caller that stops early does not wait for the rest of the input.
-    next.catch(() => {});
-    stream.destroy();
-  }
-}
-
-/** Returns the value if it comes within some milliseconds, otherwise undefined. */
-async function soon<T>(promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const pause = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
-  });
-  try {
-    return await Promise.race([promise, pause]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const PATIENCE_MS = 20;
-
-function joined(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+/** The pipe is opened when the first part is asked for. */
+async function* pipeParts(open: () => Readable): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  yield* gatheredParts(open(), PART);
 }
 
 async function* unpack(
