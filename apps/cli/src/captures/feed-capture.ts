@@ -5,6 +5,7 @@
  */
 
 import { type Input, PlainFile } from '../keys/input.ts';
+import { untilAborted } from '../terminal/until-aborted.ts';
 
 /** Bytes that are read at once: they stay in the second-level cache until they are decoded. */
 const CHUNK = 1 << 18;
@@ -54,13 +55,10 @@ async function feedParts(
   signal: AbortSignal,
 ): Promise<void> {
   const parts = input.parts(onRead);
-  const aborted = new Promise<void>((resolve) =>
-    signal.addEventListener('abort', () => resolve(), { once: true }),
-  );
   try {
     for (;;) {
       // A quiet pipe must not hold back the answer after Ctrl-C.
-      const part = await Promise.race([parts.next(), aborted]);
+      const part = await untilAborted(parts.next(), signal);
       if (part === undefined || part.done) return;
       take(part.value);
     }

@@ -7,6 +7,7 @@
 
 import type { Clock } from '@bloomery/transport';
 import { letSignalsIn } from '../terminal/orderly-end.ts';
+import { untilAborted } from '../terminal/until-aborted.ts';
 import type { FlushPacing } from './flush-pacing.ts';
 
 export interface FlushedStream<T> {
@@ -35,15 +36,11 @@ export async function runFlushed<T>({
     pacing.flushed(began, clock.monotonic());
   };
   const reader = parts[Symbol.asyncIterator]();
-  const stopped = new Promise<'stopped'>((resolve) => {
-    if (stop.aborted) resolve('stopped');
-    else stop.addEventListener('abort', () => resolve('stopped'), { once: true });
-  });
   let next = reader.next();
   try {
     for (;;) {
-      const found = await first(next, stopped, pacing.dueInMs(clock.monotonic()), clock);
-      if (found === 'stopped' || (found !== 'due' && found.done)) break;
+      const found = await first(next, pacing.dueInMs(clock.monotonic()), clock, stop);
+      if (found === undefined || (found !== 'due' && found.done)) break;
       if (found !== 'due') {
         const { keys, bytes } = take(found.value);
         pacing.add(keys, bytes, clock.monotonic());
@@ -61,20 +58,20 @@ export async function runFlushed<T>({
   }
 }
 
-/** The next part, or `due` when the time is over, or `stopped`. */
+/** The next part, or `due` when the time is over, or undefined when the signal is aborted. */
 async function first<T>(
   next: Promise<T>,
-  stopped: Promise<'stopped'>,
   waitMs: number | undefined,
   clock: Clock,
-): Promise<T | 'due' | 'stopped'> {
-  if (waitMs === undefined) return Promise.race([next, stopped]);
+  stop: AbortSignal,
+): Promise<T | 'due' | undefined> {
+  if (waitMs === undefined) return untilAborted(next, stop);
   let cancel = () => {};
   const due = new Promise<'due'>((resolve) => {
     cancel = clock.after(waitMs, () => resolve('due'));
   });
   try {
-    return await Promise.race([next, stopped, due]);
+    return await untilAborted(Promise.race([next, due]), stop);
   } finally {
     cancel();
   }
