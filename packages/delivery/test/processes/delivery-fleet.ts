@@ -42,6 +42,8 @@ export class NodeOfFleet {
   readonly path: string;
   readonly events: NodeEvent[] = [];
   readonly gone: Promise<void>;
+  /** The exit code or the signal, once the process has ended. */
+  ending: string | null = null;
   readonly address: Promise<string>;
 
   constructor(options: { readonly path: string; readonly [option: string]: unknown }, heard: () => void) {
@@ -49,7 +51,13 @@ export class NodeOfFleet {
     this.child = spawn(process.execPath, [PROGRAM, JSON.stringify(options)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    this.gone = new Promise((resolve) => this.child.once('close', () => resolve()));
+    this.gone = new Promise((resolve) =>
+      this.child.once('close', (code, signal) => {
+        this.ending = signal ?? `code ${code}`;
+        resolve();
+        heard();
+      }),
+    );
     this.child.stdin!.on('error', () => {});
     this.address = new Promise((resolve, reject) => {
       createInterface({ input: this.child.stdout! }).on('line', (line) => {
@@ -68,6 +76,15 @@ export class NodeOfFleet {
 
   get isDone(): boolean {
     return this.event('done') !== undefined;
+  }
+
+  /** The reason why this node will not go on, or null. A process may end without any event. */
+  get fault(): string | null {
+    const failed = this.event('failed');
+    if (failed !== undefined) return String(failed.message);
+    if (this.ending === null || this.event('end') !== undefined) return null;
+    const last = this.events.at(-1)?.event ?? 'no event';
+    return `its process ended with ${this.ending} after ${last}`;
   }
 }
 
@@ -110,7 +127,12 @@ export class DeliveryFleet implements AsyncDisposable {
     const origin = await ThrottledOrigin.start({ bytesPerSecond: options.bytesPerSecond });
     const fleet = new DeliveryFleet(options, origin);
     for (let i = 0; i < options.nodes; i++) fleet.add(i);
-    await Promise.all(fleet.nodes.map(({ address }) => address));
+    try {
+      await Promise.all(fleet.nodes.map(({ address }) => address));
+    } catch (error) {
+      await fleet[Symbol.asyncDispose]();
+      throw error;
+    }
     return fleet;
   }
 
@@ -146,9 +168,8 @@ export class DeliveryFleet implements AsyncDisposable {
     if (condition()) return;
     await new Promise<void>((resolve, reject) => {
       const watcher = () => {
-        const failed = this.survivors.find((node) => node.event('failed') !== undefined);
-        if (failed !== undefined)
-          reject(new Error(`Cannot fetch: a node failed: ${failed.event('failed')!.message}`));
+        const fault = this.#fault;
+        if (fault !== undefined) reject(fault);
         else if (condition()) resolve();
         else return;
         this.#watchers = this.#watchers.filter((other) => other !== watcher);
@@ -156,6 +177,11 @@ export class DeliveryFleet implements AsyncDisposable {
       this.#watchers.push(watcher);
       watcher();
     });
+  }
+
+  get #fault(): Error | undefined {
+    const [reason] = this.survivors.flatMap(({ fault }) => fault ?? []);
+    return reason === undefined ? undefined : new Error(`Cannot fetch: a node failed: ${reason}`);
   }
 
   /** Ends nodes without a word. */
@@ -180,6 +206,7 @@ export class DeliveryFleet implements AsyncDisposable {
   async finish(): Promise<FleetFigures> {
     await this.when(() => this.survivors.every(({ isDone }) => isDone));
     await Promise.all(this.survivors.map(({ gone }) => gone));
+    if (this.#fault !== undefined) throw this.#fault;
     const { bytes, bytesPerSecond } = this.#options;
     const { survivors } = this;
     const times = survivors.map((node) => node.event('done')!.ms - this.#began);
