@@ -123,6 +123,21 @@ test('an idle node takes over one block at a time', () => {
   expect(plan.next(20 + PLAN_LIMITS.takeOverMs)).toBeNull();
 });
 
+test('an idle node waits 15 s at most for an owner that asks for nothing, however long blocks took', () => {
+  const plan = planOf();
+  plan.addOrigin();
+  plan.addPeer('a');
+  plan.describePeer('a', { node: 'ff'.repeat(16), isComplete: false, asksOrigin: true });
+  let now = 0;
+  for (let next = plan.next(now); next !== null; next = plan.next(now)) {
+    now += 20_000;
+    plan.received(ORIGIN, next.block, now);
+  }
+  expect(plan.missing).toBeGreaterThan(0);
+  expect(plan.next(now + PLAN_LIMITS.longestTakeOverMs - 1)).toBeNull();
+  expect(plan.next(now + PLAN_LIMITS.longestTakeOverMs)?.source).toBe(ORIGIN);
+});
+
 test('a peer that failed does not keep the origin from being asked', () => {
   const plan = planOf({ atOrigin: 4 });
   plan.addOrigin();

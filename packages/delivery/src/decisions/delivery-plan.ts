@@ -29,6 +29,8 @@ export interface PlanLimits {
   readonly atOriginAlone: number;
   /** Time without work after which a node takes over a block of another owner. */
   readonly takeOverMs: number;
+  /** The longest such time, however long blocks take. It is below the patience of a fetch. */
+  readonly longestTakeOverMs: number;
   /** Age after which a second source may be asked for a block, and after which the origin may. */
   readonly slowMs: number;
   readonly slowForOriginMs: number;
@@ -44,6 +46,7 @@ export const PLAN_LIMITS: PlanLimits = {
   atOrigin: 2,
   atOriginAlone: 4,
   takeOverMs: 1500,
+  longestTakeOverMs: 15_000,
   slowMs: 1000,
   slowForOriginMs: 5000,
   fetchingMs: 30_000,
@@ -275,7 +278,8 @@ export class DeliveryPlan {
   #takenOver(now: number): BlockRequest | null {
     if (!this.#isOriginFree(now) || this.#inFlight > 0) return null;
     // Where blocks take long, owners that seem idle are only slow.
-    const patienceMs = Math.max(this.#limits.takeOverMs, 4 * medianOf(this.#times));
+    const { takeOverMs, longestTakeOverMs } = this.#limits;
+    const patienceMs = Math.max(takeOverMs, Math.min(longestTakeOverMs, 4 * medianOf(this.#times)));
     if (this.#idleSince === null || now - this.#idleSince < patienceMs) return null;
     return this.#originBlock(now, () => true);
   }
