@@ -330,9 +330,10 @@ function placedBlock({ files }: FileJob, { bits, extents }: TextBlock): TextBloc
 }
 
 /**
- * The smaller index files, if there are too many: their text is scanned again, into one. Those that
- * are as large as all smaller ones together stay, so a log that grows is scanned some ten times in
- * all, however often the index is renewed.
+ * The smaller index files, if there are too many: their text is scanned again, into one. The four
+ * largest files stay, or fewer: except for the largest, a file that is smaller than all smaller
+ * ones together does not stay. So a log that grows is scanned some ten times in all, however often
+ * the index is renewed.
  */
 function staleIndexes(indexes: readonly IndexFile[]): ReadonlySet<string> {
   if (indexes.length < MOST_INDEXES) return new Set();
