@@ -392,7 +392,7 @@ export class FetchJob implements SharedFile {
       self: this.node,
       random: this.#random,
       has,
-      limits: this.#limits,
+      limits: { ...this.#limits, inFlight: requestsAtOnce(this.#limits, shape) },
     });
     if (this.#originSize === shape.size) this.#plan.addOrigin();
     for (const peer of this.#group.all) this.#enter(peer);
@@ -633,6 +633,13 @@ export class FetchJob implements SharedFile {
       }
     });
   }
+}
+
+/** Requests that share a limit of bytes per second and still end in half of the time for a block. */
+function requestsAtOnce({ bytesPerSecond, blockMs, inFlight }: FetchLimits, shape: FileShape): number {
+  if (bytesPerSecond === null) return inFlight;
+  const inTime = Math.floor((bytesPerSecond * blockMs) / 2000 / shape.blockBytes);
+  return Math.max(1, Math.min(inFlight, inTime));
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

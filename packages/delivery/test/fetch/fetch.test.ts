@@ -80,3 +80,12 @@ test('nodes that know only the seed learn of each other', async () => {
   const others = results.flatMap(({ report }) => report.peers.filter(({ address }) => address !== seed));
   expect(others.reduce((sum, { bytes }) => sum + bytes, 0)).toBeGreaterThan(2_000_000);
 });
+
+test('a fetch with a low limit of bytes asks for no more blocks than come in time', async () => {
+  await using lab = new SwarmLab(8 * 65_536);
+  const peers = await Promise.all(Array.from({ length: 4 }, () => lab.seed()));
+  // One block takes 0.7 s, and all eight at once would take 5 s.
+  const limits = { bytesPerSecond: 100_000, blockMs: 3000 };
+  const { report } = await lab.fetch(peers, { limits });
+  expect(report.wastedBytes).toBe(0);
+});
