@@ -45,6 +45,8 @@ export interface FetchJobOptions {
 const TICK_MS = 100;
 const ORIGIN_PAUSE_MS = 1000;
 const STEPS = 16;
+/** Times of patience without a block, while bytes come, after which a fetch ends. */
+const BLOCK_PATIENCES = 5;
 
 export class FetchJob implements SharedFile {
   readonly digest: string;
@@ -77,6 +79,7 @@ export class FetchJob implements SharedFile {
   #refuted = 0;
   #wake: () => void = () => {};
   #lastBytes = performance.now();
+  #lastBlock = performance.now();
 
   constructor(options: FetchJobOptions) {
     const { file, peers, origin = null, server = null, signal, event = () => {} } = options;
@@ -489,6 +492,7 @@ export class FetchJob implements SharedFile {
     const peer = this.#group.get(source);
     if (peer !== undefined) peer.bytes += bytes.length;
     for (const other of plan.received(source, block, now)) this.#abortRequest(`${other} ${block}`);
+    this.#lastBlock = now;
     this.#tellProgress(plan);
     if (isOrigin && this.#list === null)
       for (const liar of this.#told.settle(block, hash.toString('hex')))
@@ -600,7 +604,9 @@ export class FetchJob implements SharedFile {
   }
 
   #checkPatience(): void {
-    const waited = performance.now() - this.#lastBytes;
+    const now = performance.now();
+    // Bytes that never become a block count for a while: a peer may send one at a time forever.
+    const waited = Math.max(now - this.#lastBytes, (now - this.#lastBlock) / BLOCK_PATIENCES);
     const hasSource = this.asksOrigin || this.#mayGetPeers || this.#group.all.length > 0;
     if (hasSource && waited < this.#limits.patienceMs) return;
     if (this.#originProblem !== null && this.#group.all.length === 0) throw this.#originProblem;

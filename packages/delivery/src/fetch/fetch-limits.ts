@@ -14,7 +14,10 @@ export interface FetchLimits extends PlanLimits {
   readonly blockMs: number;
   /** Time for the first answers of the peers before a hypothesis is chosen. */
   readonly settleMs: number;
-  /** Time without any byte of a block after which a fetch ends with an error. */
+  /**
+   * Time without any byte of a block after which a fetch ends with an error. A fetch whose bytes do
+   * not make a block ends after five times as long.
+   */
   readonly patienceMs: number;
   /** Hypotheses that are tried. */
   readonly rounds: number;

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { BlockSet } from '../../src/decisions/block-set.ts';
@@ -266,5 +266,38 @@ test('an origin that sends no ranges, or has no such file, is named in the error
 test('without a source that answers, the fetch ends with the error sources', async () => {
   await using lab = new SwarmLab(SIZE);
   const failed = lab.fetch(['http://127.0.0.1:1'], { limits: { patienceMs: 300 } });
+  await expect(failed).rejects.toMatchObject({ code: 'sources' });
+});
+
+test('a peer that sends a byte at a time is not waited for forever', async () => {
+  await using lab = new SwarmLab(SIZE);
+  const hashes = [{ block: 0, hash: new Uint8Array(32), isFirstHand: true }];
+  const head = { type: 'head', size: SIZE, isComplete: false, asksOrigin: false, list: null } as const;
+  let state: ServerResponse | undefined;
+  const dribbler = await rawPeer(lab, (request, response) => {
+    if (request.url!.endsWith('state')) {
+      response.write(writeStateMessage({ ...head, node: 'ab'.repeat(16) }));
+      response.write(writeStateMessage({ type: 'hashes', hashes }));
+      response.write(writeStateMessage({ type: 'more', blocks: [0] }));
+      state = response;
+      return;
+    }
+    // Without a sign of life its stream would be given up after 15 s.
+    state?.write(writeStateMessage({ type: 'fetching', blocks: [] }));
+    const [, first, last] = /(\d+)-(\d+)/.exec(request.headers.range!)!;
+    response.writeHead(206, {
+      'Content-Length': Number(last) - Number(first) + 1,
+      'Content-Range': `bytes ${first}-${last}/${SIZE}`,
+    });
+    const dribble = () => {
+      if (response.destroyed) return;
+      response.write('x');
+      setImmediate(dribble);
+    };
+    dribble();
+  });
+  const limits = { blockMs: 100, firstRestMs: 10, longestRestMs: 10, patienceMs: 300, settleMs: 100 };
+  const signal = AbortSignal.timeout(20_000);
+  const failed = lab.fetch([dribbler], { limits, signal });
   await expect(failed).rejects.toMatchObject({ code: 'sources' });
 });
