@@ -641,7 +641,7 @@ export class FetchJob implements SharedFile {
   }
 }
 
-/** Requests that share a limit of bytes per second and still end in half of the time for a block. */
+/** Requests that share a limit of bytes and still end in half of the time that a block has. */
 function requestsAtOnce({ bytesPerSecond, blockMs, inFlight }: FetchLimits, shape: FileShape): number {
   if (bytesPerSecond === null) return inFlight;
   const inTime = Math.floor((bytesPerSecond * blockMs) / 2000 / shape.blockBytes);
