@@ -96,7 +96,8 @@ test('fetch goes on after kill -9 from the blocks that it had', async () => {
   const { stdout, code } = bloomery(words);
   expect(code).toBe(0);
   const report = JSON.parse(stdout) as { resumedBytes: number; peerBytes: number };
-  expect(report.resumedBytes).toBeGreaterThanOrEqual(10 * 65_536);
+  // Blocks come in any order, and the last one of the file is short.
+  expect(report.resumedBytes).toBeGreaterThanOrEqual(9 * 65_536 + (BODY.length % 65_536));
   expect(report.resumedBytes + report.peerBytes).toBe(5_000_000);
   expect(readFileSync(copy).equals(BODY)).toBe(true);
 });

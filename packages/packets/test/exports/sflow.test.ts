@@ -73,8 +73,18 @@ async function exportedByPmacctd(samples: number): Promise<Uint8Array[]> {
   return datagrams;
 }
 
-/** Packets and bytes of every five-tuple as sfacctd counts them. */
+/**
+ * Packets and bytes of every five-tuple as sfacctd counts them. Its printing process may start
+ * after the datagrams have come, and then prints nothing, so an empty answer is asked for again.
+ */
 async function collectedBySfacctd(datagrams: readonly Uint8Array[]): Promise<Map<string, string>> {
+  for (let i = 1; ; i++) {
+    const sums = await printedBySfacctd(datagrams);
+    if (sums.size > 0 || i === 5) return sums;
+  }
+}
+
+async function printedBySfacctd(datagrams: readonly Uint8Array[]): Promise<Map<string, string>> {
   const port = await freePort();
   const path = configured('sfacctd.conf', {
     sfacctd_ip: '127.0.0.1',
